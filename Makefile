@@ -1,0 +1,40 @@
+# make run    sets up what it needs and starts the demo audit
+# make test   sets up what it needs, runs lint, types and all tests
+# make check  the part to run while working: lint, types and the quick tests
+# make install only sets up
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test check lint install
+
+run: $(VENV)/.run
+	$(BIN)/python -m cfad_core demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+check: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+install: $(VENV)/.run
+
+$(VENV)/.venv:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else "Python 3.11 is needed; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.run: requirements.txt $(VENV)/.venv
+	$(PIP) install -r requirements.txt
+	touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.run
+	$(PIP) install -r requirements-dev.txt
+	touch $@

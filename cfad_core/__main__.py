@@ -1,0 +1,8 @@
+"""Entry point of ``python -m cfad_core``."""
+
+import sys
+
+from cfad_core.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,380 @@
+"""From a table to an audit: Phase One, Phase Two, and both judges."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cfad_core.causal.discovery import MIN_ROWS, learn_scm
+from cfad_core.causal.scm import StructuralModel
+from cfad_core.config import AuditConfig
+from cfad_core.data.encoding import Encoding, fit_encoding
+from cfad_core.data.roles import ColumnRoles, matches, resolve_roles
+from cfad_core.data.split import stratified_split
+from cfad_core.data.tables import digest
+from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoencoder
+from cfad_core.detectors.twin import twin_score
+from cfad_core.errors import InvalidDataError
+from cfad_core.progress import Progress
+from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People, method_scores
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+STAGES = ("discovery", "edge selection", "refit", "autoencoder", "fair fine-tuning", "evaluation")
+MIN_GROUP_ROWS = 30
+_FEW_ROWS = 500
+_USELESS_AUC = 0.55
+_USELESS_FLAG_RATE = 0.005
+
+
+def run_audit(
+    table: pd.DataFrame,
+    roles: ColumnRoles,
+    config: AuditConfig | None = None,
+    progress: Progress | None = None,
+    *,
+    test: pd.DataFrame | None = None,
+    test_counterfactual: pd.DataFrame | None = None,
+) -> AuditResult:
+    """Would the detector have flagged the same person, had they belonged to the other group?
+
+    Parameters
+    ----------
+    table : the people to learn from; if ``test`` is not given, a share of them is held out
+    roles : what the columns are for
+    test : the people to judge
+    test_counterfactual : the true counterfactuals of ``test``, row by row, where they are known (synthetic
+        data). They replace the independent SCM as the judge, and the own SCM learns from all rows instead
+        of half of them. They are never learned from.
+
+    Raises
+    ------
+    InvalidDataError, InvalidConfigError
+        If the table, the roles or the settings cannot be used.
+    AuditCancelled
+        If ``progress`` asks to stop.
+    """
+    config, progress = config or AuditConfig(), progress or Progress()
+    clock = _Clock()
+    data = _prepare(table, roles, config, test, test_counterfactual)
+    with clock.timing("discovery"):
+        scm, judge = _learn_models(data, config, progress)
+    notices = [*data.notices, *_graph_notices(scm, judge)]
+
+    normal = data.train[data.train_is_normal]
+    normal_counterfactual = scm.counterfactual(normal)
+    with clock.timing("autoencoder"):
+        plain = train_autoencoder(normal[:, 1:], config.detector, seed=config.seed, progress=progress)
+    with clock.timing("fair fine-tuning"):
+        fair = fine_tune(
+            plain, normal[:, 1:], normal_counterfactual[:, 1:], config.detector, seed=config.seed, progress=progress
+        )
+    detectors = {"ae": plain, "cfad": fair}
+
+    with clock.timing("evaluation"):
+        people = People(
+            row=data.test_rows,
+            is_anomaly=data.test_is_anomaly,
+            factual=data.test,
+            counterfactual=scm.counterfactual(data.test),
+            independent=data.truth if judge is None else judge.counterfactual(data.test),
+        )
+        scores = {}
+        for k, method in enumerate(METHODS):
+            scores[method] = _score_people(method, detectors, config, scm, normal, normal_counterfactual, people)
+            progress.tick("evaluation", k + 1, len(METHODS))
+    result = AuditResult(
+        roles=data.roles,
+        config=config,
+        encoding=data.encoding,
+        scm=scm,
+        judge=judge,
+        detectors=detectors,
+        people=people,
+        scores=scores,
+        notices=tuple(notices),
+        data_digest=data.digest,
+        seconds=clock.seconds,
+        versions=_versions(),
+        n_train=len(data.train),
+        n_train_normal=len(normal),
+    )
+    return replace(result, notices=(*notices, *_usefulness_notices(result)))
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    roles: ColumnRoles
+    encoding: Encoding
+    train: Floats  # (n, d) encoded
+    train_is_normal: Bools
+    rows_were_selected: bool
+    test: Floats
+    test_rows: NDArray[np.int64]
+    test_is_anomaly: Bools | None
+    truth: Floats
+    knows_truth: bool
+    notices: list[Notice]
+    digest: str
+
+
+def _prepare(
+    table: pd.DataFrame,
+    roles: ColumnRoles,
+    config: AuditConfig,
+    test: pd.DataFrame | None,
+    test_counterfactual: pd.DataFrame | None,
+) -> _Prepared:
+    if test_counterfactual is not None and test is None:
+        raise InvalidDataError("True counterfactuals need the test table that they belong to.")
+    table = table.reset_index(drop=True)
+    roles = resolve_roles(table, roles)
+    notices: list[Notice] = []
+    rng = np.random.default_rng(config.seed)
+    pool = _rows_in_groups(table, roles, "training", notices)
+    if test is None:
+        strata = matches(table[roles.sensitive], _groups(roles)[1])[pool].astype(np.int64)
+        if roles.label is not None:
+            strata = 2 * strata + matches(table[roles.label], str(roles.anomaly))[pool]
+        kept, held_out = stratified_split(strata, config.test_share, rng)
+        train_rows, test_rows, test_table = pool[kept], pool[held_out], table
+    else:
+        test_table = test.reset_index(drop=True)
+        resolve_roles(test_table, replace(roles, groups=None if roles.groups is None else roles.groups))
+        train_rows, test_rows = pool, _rows_in_groups(test_table, roles, "test", notices)
+    training, testing = table.iloc[train_rows], test_table.iloc[test_rows]
+
+    encoding = fit_encoding(training, roles, config.scaling)
+    train, people = encoding.encode(training), encoding.encode(testing)
+    _check_sizes(train, people, encoding)
+    train_is_anomaly, test_is_anomaly = _labels(training, roles), _labels(testing, roles)
+    is_normal = np.ones(len(train), dtype=np.bool_) if train_is_anomaly is None else ~train_is_anomaly
+    if is_normal.sum() < MIN_ROWS:
+        raise InvalidDataError(
+            f"The detector learns from normal rows; only {int(is_normal.sum())} of the {len(train)} training rows are "
+            f"(label '{roles.label}' other than '{roles.anomaly}'), and {MIN_ROWS} are needed."
+        )
+    truth = people
+    if test_counterfactual is not None:
+        if len(test_counterfactual) != len(test_table):
+            raise InvalidDataError(
+                f"The true counterfactuals must match the test table row by row; they have {len(test_counterfactual)} "
+                f"rows, the test table {len(test_table)}."
+            )
+        truth = encoding.encode(test_counterfactual.reset_index(drop=True).iloc[test_rows])
+        if (truth[:, 0] != -people[:, 0]).any():
+            raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
+    selected = train_is_anomaly is not None and not train_is_anomaly.any()
+    notices += _data_notices(encoding, roles, train, train_is_anomaly, test_is_anomaly, selected)
+    return _Prepared(
+        roles=roles,
+        encoding=encoding,
+        train=train,
+        train_is_normal=is_normal,
+        rows_were_selected=selected,
+        test=people,
+        test_rows=test_rows.astype(np.int64),
+        test_is_anomaly=test_is_anomaly,
+        truth=truth,
+        knows_truth=test_counterfactual is not None,
+        notices=notices,
+        digest=digest(table) if test is None else digest(table, test_table),
+    )
+
+
+def _learn_models(
+    data: _Prepared, config: AuditConfig, progress: Progress
+) -> tuple[StructuralModel, StructuralModel | None]:
+    """The own SCM and, unless the truth is known, an independent one from the other half of the rows."""
+
+    def learn(rows: Floats, seed: int) -> StructuralModel:
+        return learn_scm(
+            rows,
+            data.encoding.names,
+            data.encoding.sensitive,
+            config=config.discovery,
+            knowledge=config.knowledge,
+            comparable_units=data.encoding.scaling == "raw",
+            rows_were_selected=data.rows_were_selected,
+            seed=seed,
+            progress=progress,
+        )
+
+    if data.knows_truth:
+        return learn(data.train, config.seed), None
+    own, other = stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))
+    return learn(data.train[own], config.seed), learn(data.train[other], config.seed + 1)
+
+
+def _score_people(
+    method: str,
+    detectors: dict[str, Autoencoder],
+    config: AuditConfig,
+    scm: StructuralModel,
+    normal: Floats,
+    normal_counterfactual: Floats,
+    people: People,
+) -> MethodScores:
+    """Scores in every world. The threshold of CFAD is taken from both worlds: it was trained on both."""
+    train, train_twins = method_scores(detectors, config, method, normal, normal_counterfactual)
+    factual, counterfactual = method_scores(detectors, config, method, people.factual, people.counterfactual)
+    base = detectors["cfad" if method == "twin" else method]
+    independent = base.anomaly_score(people.independent[:, 1:])
+    if method == "twin":
+        twins = base.anomaly_score(scm.counterfactual(people.independent)[:, 1:])
+        independent = twin_score(independent, twins, config.detector.twin)
+    return MethodScores(
+        train=np.concatenate([train, train_twins]) if method == "cfad" else train,
+        factual=factual,
+        counterfactual=counterfactual,
+        independent=independent,
+    )
+
+
+def _groups(roles: ColumnRoles) -> tuple[str, str]:
+    assert roles.groups is not None  # settled by resolve_roles
+    return roles.groups
+
+
+def _rows_in_groups(table: pd.DataFrame, roles: ColumnRoles, which: str, notices: list[Notice]) -> NDArray[np.intp]:
+    first, second = _groups(roles)
+    column = table[roles.sensitive]
+    inside = matches(column, first) | matches(column, second)
+    if not inside.all():
+        message = (
+            f"{int((~inside).sum())} of {len(table)} {which} rows are left out: their '{roles.sensitive}' is neither "
+            f"'{first}' nor '{second}'."
+        )
+        notices.append(Notice("rows-outside-groups", "info", message))
+    return np.flatnonzero(inside)
+
+
+def _labels(table: pd.DataFrame, roles: ColumnRoles) -> Bools | None:
+    if roles.label is None:
+        return None
+    if table[roles.label].isna().any():
+        raise InvalidDataError(
+            f"The label column '{roles.label}' has {int(table[roles.label].isna().sum())} missing cells; fill or drop these rows."
+        )
+    return matches(table[roles.label], str(roles.anomaly))
+
+
+def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
+    if len(test) == 0:
+        raise InvalidDataError("No test row is left to judge.")
+    for group, sign in zip(encoding.groups, (-1.0, 1.0), strict=True):
+        rows = int((train[:, 0] == sign).sum())
+        if rows < MIN_GROUP_ROWS:
+            raise InvalidDataError(
+                f"Group '{group}' has {rows} training rows; at least {MIN_GROUP_ROWS} are needed. Bring more rows, or "
+                "compare larger groups."
+            )
+    if len(train) < 2 * MIN_ROWS:
+        raise InvalidDataError(f"There are {len(train)} training rows; at least {2 * MIN_ROWS} are needed.")
+
+
+def _data_notices(
+    encoding: Encoding,
+    roles: ColumnRoles,
+    train: Floats,
+    train_is_anomaly: Bools | None,
+    test_is_anomaly: Bools | None,
+    selected: bool,
+) -> list[Notice]:
+    notices = [
+        Notice(
+            "scaling",
+            "info",
+            "Columns share a scale and keep their units."
+            if encoding.scaling == "raw"
+            else "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
+        )
+    ]
+    constant = [name for name, column in zip(encoding.names, train.T, strict=True) if np.ptp(column) == 0.0]
+    if constant:
+        notices.append(
+            Notice(
+                "constant-columns", "warning", f"These columns never change and tell nothing: {', '.join(constant)}."
+            )
+        )
+    if len(train) < _FEW_ROWS:
+        message = f"{len(train)} training rows are few: the learned graph, and all that rests on it, is uncertain."
+        notices.append(Notice("few-rows", "warning", message))
+    if train_is_anomaly is None:
+        notices.append(
+            Notice(
+                "no-labels", "info", "Without labels all training rows are taken for normal, and there is no F1 or AUC."
+            )
+        )
+    elif selected:
+        notices.append(
+            Notice(
+                "selected-rows",
+                "info",
+                "All training rows are normal. Rows chosen by their label bias a causal model; edges are therefore told by "
+                "score matching where all columns are continuous.",
+            )
+        )
+    if test_is_anomaly is not None and (test_is_anomaly.all() or not test_is_anomaly.any()):
+        kind = "anomalies" if test_is_anomaly.all() else "normal"
+        message = f"All {len(test_is_anomaly)} test rows are {kind} by '{roles.label}': AUC is undefined."
+        notices.append(Notice("one-label", "warning", message))
+    return notices
+
+
+def _graph_notices(scm: StructuralModel, judge: StructuralModel | None) -> list[Notice]:
+    notices = []
+    if not scm.affected:
+        message = (
+            f"In the learned graph '{scm.sensitive}' affects nothing, so every counterfactual equals the person and every "
+            "detector looks fair. This is a statement about the graph, not about the detector."
+        )
+        notices.append(Notice("no-path-from-sensitive", "warning", message))
+    if judge is not None and not judge.affected:
+        message = f"In the independent judge's graph '{scm.sensitive}' affects nothing: its changing ratio of 0 means nothing."
+        notices.append(Notice("no-path-in-judge", "warning", message))
+    return notices
+
+
+def _usefulness_notices(result: AuditResult) -> list[Notice]:
+    notices = []
+    for method in METHODS:
+        metrics = result.metrics(method)
+        if metrics.auc_roc is not None and metrics.auc_roc < _USELESS_AUC:
+            message = (
+                f"{method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low changing ratio "
+                "of it is fair because useless."
+            )
+            notices.append(Notice("fair-because-useless", "warning", message))
+        elif metrics.flag_rate is not None and metrics.flag_rate < _USELESS_FLAG_RATE:
+            message = (
+                f"{method} flags {metrics.flag_rate:.2%} of the test rows: where almost nobody is flagged, almost nobody's "
+                "outcome can change."
+            )
+            notices.append(Notice("fair-because-useless", "warning", message))
+    return notices
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timing(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[stage] = round(time.perf_counter() - start, 3)
+
+
+def _versions() -> dict[str, str]:
+    packages = ("torch", "numpy", "scipy", "pandas", "scikit-learn", "networkx")
+    return {"python": platform.python_version(), **{package: version(package) for package in packages}}

@@ -1,0 +1,137 @@
+"""The paper's experiments: data sets x methods x seeds, one row each."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cfad_core.audit import run_audit
+from cfad_core.causal.graph import structural_hamming_distance
+from cfad_core.config import AuditConfig
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.synthetic import generate_synthetic
+from cfad_core.errors import InvalidConfigError
+from cfad_core.progress import Progress
+from cfad_core.result import METHODS, AuditResult
+
+Floats = NDArray[np.float64]
+
+_CURVE_COLUMNS = ("quantile", "macro_f1", "changing_ratio", "changing_ratio_independent", "flag_rate")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set to run on, with the truth where it is known."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    roles: ColumnRoles
+    test_counterfactual: pd.DataFrame | None = None
+    adjacency: pd.DataFrame | None = None
+
+
+def _synthetic(seed: int, max_selection_error: float | None = None) -> Problem:
+    limit = {} if max_selection_error is None else {"max_selection_error": max_selection_error}
+    data = generate_synthetic(seed, **limit)
+    return Problem(
+        train=data.train,
+        test=data.test,
+        roles=ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
+        test_counterfactual=data.test_counterfactual,
+        adjacency=data.adjacency,
+    )
+
+
+DATASETS: dict[str, Callable[[int], Problem]] = {
+    "synthetic": _synthetic,
+    "synthetic-unfiltered": lambda seed: _synthetic(seed, max_selection_error=math.inf),
+}
+
+
+def run_benchmark(
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    config: AuditConfig | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Audit every data set with every seed, which draws the data and trains the models.
+
+    Returns
+    -------
+    A row for each data set, seed and method. ``changing_ratio`` is judged by the audit's own SCM,
+    ``changing_ratio_independent`` by the true counterfactuals (or an independent SCM where they are unknown).
+    ``shd`` and ``cf_error`` are None where the truth is unknown.
+    """
+    _check_known("data set", datasets, DATASETS)
+    _check_known("method", methods, METHODS)
+    config, progress = config or AuditConfig(), progress or Progress()
+    rows: list[dict[str, Any]] = []
+    for dataset in datasets:
+        for seed in seeds:
+            problem = DATASETS[dataset](seed)
+            result = run_audit(
+                problem.train,
+                problem.roles,
+                dataclasses.replace(config, seed=seed),
+                progress,
+                test=problem.test,
+                test_counterfactual=problem.test_counterfactual,
+            )
+            truth = _against_truth(result, problem)
+            rows += [_row(dataset, method, seed, result, truth) for method in methods]
+    return rows
+
+
+def _row(dataset: str, method: str, seed: int, result: AuditResult, truth: dict[str, Any]) -> dict[str, Any]:
+    metrics = result.metrics(method)
+    seconds = result.seconds["autoencoder"]
+    if method != "ae":
+        seconds += result.seconds["discovery"] + result.seconds["fair fine-tuning"]
+    return {
+        "dataset": dataset,
+        "method": method,
+        "seed": seed,
+        "auc_pr": metrics.auc_pr,
+        "auc_roc": metrics.auc_roc,
+        "macro_f1": metrics.macro_f1,
+        "changing_ratio": metrics.changing_ratio,
+        "changing_ratio_independent": metrics.changing_ratio_independent,
+        **truth,
+        "fit_seconds": round(seconds, 3),
+        "curve": [{name: point[name] for name in _CURVE_COLUMNS} for point in result.quantile_curve(method)],
+    }
+
+
+def _against_truth(result: AuditResult, problem: Problem) -> dict[str, Any]:
+    """Distance of the graph and of the counterfactuals from the truth, in the table's units."""
+    if problem.adjacency is None or problem.test_counterfactual is None:
+        return {"shd": None, "cf_error": None, "cf_error_flip": None}
+    names = list(result.scm.names)
+    true_edges = problem.adjacency.loc[names, names].to_numpy() != 0.0
+    truth = problem.test_counterfactual[names].to_numpy(dtype=np.float64)
+    guess = result.counterfactuals(problem.test)[names].to_numpy(dtype=np.float64)
+    flipped = problem.test[names].to_numpy(dtype=np.float64)
+    flipped[:, names.index(result.scm.sensitive)] *= -1.0
+    return {
+        "shd": structural_hamming_distance(result.scm.weights != 0.0, true_edges),
+        "cf_error": _mean_distance(guess, truth),
+        "cf_error_flip": _mean_distance(flipped, truth),
+    }
+
+
+def _mean_distance(first: Floats, second: Floats) -> float:
+    return float(np.linalg.norm(first - second, axis=1).mean())
+
+
+def _check_known(what: str, names: Sequence[str], known: Sequence[str] | dict[str, Any]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidConfigError(f"Unknown {what}: {', '.join(unknown)}. Known: {', '.join(known)}.")

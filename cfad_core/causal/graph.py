@@ -1,0 +1,131 @@
+"""Directed graphs over columns: what knowledge allows, what is strong enough, and no cycles.
+
+Matrices read ``weights[j, i] != 0``: j causes i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from cfad_core.config import Knowledge
+from cfad_core.errors import InvalidConfigError
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) -> Mask:
+    """Edges that domain knowledge leaves open, shape (d, d).
+
+    Raises
+    ------
+    InvalidConfigError
+        If the knowledge names unknown columns or contradicts itself.
+    """
+    position = {name: k for k, name in enumerate(names)}
+    _check_names(names, knowledge)
+    allowed = ~np.eye(len(names), dtype=np.bool_)
+    for root in {*knowledge.roots, *([sensitive] if knowledge.sensitive_is_root else [])}:
+        allowed[:, position[root]] = False
+    for later in range(1, len(knowledge.tiers)):
+        for earlier in range(later):
+            for cause in knowledge.tiers[later]:
+                for effect in knowledge.tiers[earlier]:
+                    allowed[position[cause], position[effect]] = False
+    for cause, effect in knowledge.forbidden:
+        allowed[position[cause], position[effect]] = False
+    required = required_edges(names, knowledge)
+    for cause, effect in knowledge.required:
+        if not allowed[position[cause], position[effect]]:
+            raise InvalidConfigError(
+                f"The edge {cause} -> {effect} is required, but forbidden by a root, a tier or the list of "
+                "forbidden edges; remove one of the two."
+            )
+    cycle = find_cycle(required)
+    if cycle:
+        path = " -> ".join(names[j] for j, _ in [*cycle, cycle[0]])
+        raise InvalidConfigError(f"The required edges form a cycle ({path}); remove one of them.")
+    return allowed
+
+
+def required_edges(names: Sequence[str], knowledge: Knowledge) -> Mask:
+    """Edges that must be in the graph, shape (d, d)."""
+    position = {name: k for k, name in enumerate(names)}
+    required = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for cause, effect in knowledge.required:
+        required[position[cause], position[effect]] = True
+    return required
+
+
+def _check_names(names: Sequence[str], knowledge: Knowledge) -> None:
+    mentioned: list[str] = [*knowledge.roots]
+    for group in (*knowledge.tiers, *knowledge.forbidden, *knowledge.required):
+        mentioned.extend(group)
+    unknown = sorted(set(mentioned) - set(names))
+    if unknown:
+        raise InvalidConfigError(
+            f"Domain knowledge names columns that are not in the graph: {', '.join(unknown)}. "
+            f"The graph has: {', '.join(names)}."
+        )
+    in_tiers = [name for tier in knowledge.tiers for name in tier]
+    twice = sorted({name for name in in_tiers if in_tiers.count(name) > 1})
+    if twice:
+        raise InvalidConfigError(f"A column belongs to one tier only; in several: {', '.join(twice)}.")
+
+
+def prune(weights: Floats, share: float, keep: Mask | None = None) -> Floats:
+    """Drop edges weaker than ``share`` of the strongest, except those to ``keep``."""
+    strength = np.abs(weights)
+    strong = strength >= share * strength.max(initial=0.0)
+    if keep is not None:
+        strong = strong | keep
+    return np.where(strong, weights, 0.0)
+
+
+def break_cycles(weights: Floats, keep: Mask | None = None) -> Floats:
+    """Drop the weakest edge of each cycle until none is left; edges to ``keep`` are never dropped.
+
+    Every turn removes an edge, so this ends, and what it returns is acyclic.
+    """
+    weights = weights.copy()
+    kept = np.zeros(weights.shape, dtype=np.bool_) if keep is None else keep
+    while cycle := find_cycle(weights != 0.0):
+        weakest = min((edge for edge in cycle if not kept[edge]), key=lambda edge: abs(weights[edge]))
+        weights[weakest] = 0.0
+    return weights
+
+
+def find_cycle(edges: Mask) -> list[tuple[int, int]]:
+    """The edges of one cycle, or none."""
+    try:
+        return [(int(j), int(i)) for j, i in nx.find_cycle(_digraph(edges))]
+    except nx.NetworkXNoCycle:
+        return []
+
+
+def topological_order(edges: Mask) -> list[int]:
+    """Causes before effects; ties by position, so the order is stable."""
+    return [int(i) for i in nx.lexicographical_topological_sort(_digraph(edges))]
+
+
+def descendants(edges: Mask, node: int) -> frozenset[int]:
+    """Every variable that ``node`` reaches."""
+    return frozenset(int(i) for i in nx.descendants(_digraph(edges), node))
+
+
+def structural_hamming_distance(first: Mask, second: Mask) -> int:
+    """Pairs of variables that the two graphs join differently; a reversed edge counts once."""
+    differs = (first != second) | (first != second).T
+    return int(np.count_nonzero(np.triu(differs, k=1)))
+
+
+def _digraph(edges: Mask) -> nx.DiGraph[int]:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(edges)))
+    pairs: Iterable[tuple[int, int]] = ((int(j), int(i)) for j, i in np.argwhere(edges))
+    graph.add_edges_from(pairs)
+    return graph

@@ -1,0 +1,129 @@
+"""Joint discovery: A and f together, directly in data space.
+
+    minimise  1/2 E ||x - A^T f(x) - b||^2 + l1 ||A||_1     subject to  h(A) = tr(exp(A * A)) - d = 0
+
+by the augmented Lagrangian ``... + alpha h + rho/2 h^2``. The expectation is exact (``moments``), so the
+inner problems are smooth and deterministic, and L-BFGS-B solves them: A = P - N with P, N >= 0 turns the l1
+norm into a linear term.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+from scipy.optimize import minimize
+
+from cfad_core.causal.graph import Mask
+from cfad_core.causal.moments import Moments
+from cfad_core.causal.spline import roughness_penalty
+from cfad_core.progress import Progress
+
+Floats = NDArray[np.float64]
+
+STAGE = "discovery"
+SMOOTHING = 1e-3  # weight of f's roughness: enough to decide where there are no data
+_H_TOLERANCE = 1e-8
+_RHO_MAX = 1e12
+
+
+def acyclicity(weights: Floats) -> tuple[float, Floats]:
+    """``h(A) = tr(exp(A * A)) - d``, zero exactly for a DAG, and its gradient ``2 exp(A * A)^T * A``."""
+    exponential = expm(weights * weights)
+    return float(np.trace(exponential)) - len(weights), 2.0 * exponential.T * weights
+
+
+def learn_jointly(
+    moments: Moments, allowed: Mask, l1: float, rounds: int, rng: np.random.Generator, progress: Progress
+) -> tuple[Floats, Floats]:
+    """Weights (d, d), all but acyclic, and the coefficients (K,) of f.
+
+    The scale of f is fixed (unit variance over the variables, on average), so weights compare.
+    """
+    problem = _Problem(moments, allowed, l1)
+    z = np.concatenate([rng.uniform(0.0, 0.1, 2 * problem.n_edges), _first_guess(moments, allowed)])
+    rho, alpha, h_before = 1.0, 0.0, np.inf
+    steps = 0
+
+    def notify(current: Floats) -> None:
+        nonlocal steps
+        steps += 1
+        if steps % 25 == 0:
+            problem.tell(progress, current, round_, rounds)
+        else:
+            progress.check(STAGE)
+
+    for round_ in range(rounds):
+        while True:
+            found = minimize(
+                problem.value_and_gradient,
+                z,
+                args=(rho, alpha),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=[(0.0, None)] * (2 * problem.n_edges) + [(None, None)] * moments.basis.size,
+                callback=notify,
+                options={"maxiter": 300, "maxcor": 20},
+            )
+            weights, c = problem.unpack(found.x)
+            h, _ = acyclicity(weights)
+            if h <= 0.25 * h_before or rho >= _RHO_MAX:
+                break
+            rho *= 10.0
+        z = np.concatenate([found.x[: 2 * problem.n_edges], c])
+        alpha += rho * h
+        h_before = h
+        problem.tell(progress, z, round_ + 1, rounds)
+        if h < _H_TOLERANCE:
+            break
+    return weights, c
+
+
+class _Problem:
+    """The objective over z = (P, N, c) for the edges that are allowed."""
+
+    def __init__(self, moments: Moments, allowed: Mask, l1: float) -> None:
+        self.moments, self.allowed, self.l1 = moments, allowed, l1
+        self.n_edges = int(allowed.sum())
+        self.spread = moments.spread
+        self.penalty = SMOOTHING * roughness_penalty(moments.basis.size)
+
+    def unpack(self, z: Floats) -> tuple[Floats, Floats]:
+        weights = np.zeros(self.allowed.shape)
+        weights[self.allowed] = z[: self.n_edges] - z[self.n_edges : 2 * self.n_edges]
+        return weights, self.moments.normalised(z[2 * self.n_edges :])
+
+    def value_and_gradient(self, z: Floats, rho: float, alpha: float) -> tuple[float, Floats]:
+        weights, c = self.unpack(z)
+        half = self.moments.splines @ c  # (d, K, d): covariance of B_k(x_j) with f(x_l)
+        between = np.einsum("k,jkl->jl", c, half)
+        towards = np.einsum("k,jki->ji", c, self.moments.cross)
+        pulled = between @ weights
+        h, h_gradient = acyclicity(weights)
+        loss = 0.5 * (self.moments.variance.sum() - 2.0 * np.sum(weights * towards) + np.sum(weights * pulled))
+        value = loss + alpha * h + 0.5 * rho * h * h + self.l1 * z[: 2 * self.n_edges].sum() + c @ self.penalty @ c
+
+        for_weights = (pulled - towards + (alpha + rho * h) * h_gradient)[self.allowed]
+        for_c = np.einsum("jl,jkl->k", weights @ weights.T, half) - np.einsum("ji,jki->k", weights, self.moments.cross)
+        for_c += 2.0 * self.penalty @ c
+        raw = z[2 * self.n_edges :]
+        scale = np.sqrt(raw @ self.spread @ raw)  # c = raw / scale: the chain rule through the normalisation
+        for_raw = (for_c - (for_c @ c) * (self.spread @ raw) / scale) / scale
+        return float(value), np.concatenate([for_weights + self.l1, self.l1 - for_weights, for_raw])
+
+    def tell(self, progress: Progress, z: Floats, round_: int, rounds: int) -> None:
+        weights, _ = self.unpack(z)
+        loss, _ = self.value_and_gradient(z, 0.0, 0.0)
+        h, _ = acyclicity(weights)
+        strength = np.abs(weights)
+        edges = int(np.count_nonzero(strength > 0.1 * strength.max(initial=0.0)))
+        progress.tick(STAGE, round_, rounds, loss=loss, h=h, edges=edges)
+
+
+def _first_guess(moments: Moments, allowed: Mask) -> Floats:
+    """The one function that best stands for all pairwise regressions of x_i on x_j: a singular vector."""
+    root = np.linalg.cholesky(moments.spread + 1e-6 * np.eye(moments.basis.size))
+    pairs = np.moveaxis(moments.cross, 1, 2)[allowed]  # (edges, K)
+    whitened = np.linalg.solve(root, pairs.T)
+    leading = np.linalg.svd(whitened, full_matrices=False)[0][:, 0]
+    return moments.normalised(np.linalg.solve(root.T, leading))

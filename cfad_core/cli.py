@@ -1,0 +1,263 @@
+"""python -m cfad_core audit | score | counterfactuals | synthesize | benchmark | demo."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from cfad_core.config import Knowledge, preset
+from cfad_core.errors import AuditCancelled, CfadError
+from cfad_core.progress import Progress
+
+if TYPE_CHECKING:
+    from cfad_core.config import AuditConfig
+    from cfad_core.result import AuditResult
+
+_USAGE_ERROR = 2
+_CANCELLED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (KeyboardInterrupt, AuditCancelled):
+        print("Cancelled; nothing was written.", file=sys.stderr)
+        return _CANCELLED
+    except CfadError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return _USAGE_ERROR
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(_USAGE_ERROR, f"error: {message} (see: {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m cfad_core", description="Counterfactual-fairness audits of anomaly detection.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    audit = commands.add_parser("audit", help="audit a table; write the audit folder and print a summary")
+    audit.set_defaults(run=_audit)
+    audit.add_argument("table", type=Path, metavar="TABLE", help="CSV file with a header line")
+    audit.add_argument("--sensitive", required=True, metavar="COL", help="the column whose value is flipped")
+    audit.add_argument("--groups", nargs=2, metavar=("A", "B"), help="its two values to compare, disadvantaged first")
+    audit.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
+    audit.add_argument("--anomaly", metavar="VALUE", help="the label's value that means anomaly")
+    audit.add_argument("--test", type=Path, metavar="TABLE", help="people to judge; else a share of TABLE is held out")
+    audit.add_argument(
+        "--test-counterfactual", type=Path, metavar="TABLE", help="true counterfactuals of --test, where they are known"
+    )
+    audit.add_argument("--ignore", nargs="+", default=[], metavar="COL", help="columns to leave out")
+    audit.add_argument("--roots", nargs="+", default=[], metavar="COL", help="columns without causes in the table")
+    _add_settings(audit)
+    audit.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+    score = commands.add_parser("score", help="score new rows with a finished audit")
+    score.set_defaults(run=_score)
+    counterfactuals = commands.add_parser("counterfactuals", help="counterfactual rows in the table's own units")
+    counterfactuals.set_defaults(run=_counterfactuals)
+    for command in (score, counterfactuals):
+        command.add_argument("audit", type=Path, metavar="DIR", help="audit folder")
+        command.add_argument("table", type=Path, metavar="TABLE", help="CSV file with a header line")
+        command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file to write")
+
+    synthesize = commands.add_parser("synthesize", help="write the synthetic data set with its truth")
+    synthesize.set_defaults(run=_synthesize)
+    synthesize.add_argument("--seed", type=_seed, default=0, metavar="N")
+    synthesize.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+    benchmark = commands.add_parser("benchmark", help="data sets x methods x seeds")
+    benchmark.set_defaults(run=_benchmark)
+    benchmark.add_argument("--datasets", nargs="+", default=["synthetic"], metavar="NAME")
+    benchmark.add_argument("--methods", nargs="+", default=["ae", "cfad", "twin"], metavar="NAME")
+    benchmark.add_argument("--seeds", nargs="+", type=_seed, default=[0, 1, 2, 3, 4], metavar="N")
+    _add_settings(benchmark, seed=False)
+    benchmark.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+    demo = commands.add_parser("demo", help="synthesize, audit against the truth, print a summary")
+    demo.set_defaults(run=_demo)
+    _add_settings(demo)
+    demo.add_argument("--out", type=Path, metavar="DIR", help="also keep the audit folder here")
+    return parser
+
+
+def _add_settings(parser: argparse.ArgumentParser, seed: bool = True) -> None:
+    parser.add_argument("--preset", choices=("fast", "paper"), default="fast")
+    if seed:
+        parser.add_argument("--seed", type=_seed, default=0, metavar="N")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**31:
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 to {2**31 - 1}; got '{text}'")
+    return int(text)
+
+
+def _audit(options: argparse.Namespace) -> None:
+    from cfad_core.audit import run_audit
+    from cfad_core.data.roles import ColumnRoles
+    from cfad_core.data.tables import read_table
+    from cfad_core.files import check_folder
+
+    check_folder(options.out)
+    roles = ColumnRoles(
+        sensitive=options.sensitive,
+        groups=tuple(options.groups) if options.groups else None,
+        label=options.label,
+        anomaly=options.anomaly,
+        ignore=tuple(options.ignore),
+    )
+    config = preset(options.preset, seed=options.seed, knowledge=Knowledge(roots=tuple(options.roots)))
+    tables = [None if path is None else read_table(path) for path in (options.test, options.test_counterfactual)]
+    with TerminalProgress() as progress:
+        result = run_audit(
+            read_table(options.table), roles, config, progress, test=tables[0], test_counterfactual=tables[1]
+        )
+    result.save(options.out)
+    print(summary_table(result))
+    print(f"\nThe audit is in {options.out}.")
+
+
+def _score(options: argparse.Namespace) -> None:
+    from cfad_core.data.tables import read_table, write_table
+    from cfad_core.result import AuditResult
+
+    write_table(AuditResult.load(options.audit).score(read_table(options.table)), options.out)
+
+
+def _counterfactuals(options: argparse.Namespace) -> None:
+    from cfad_core.data.tables import read_table, write_table
+    from cfad_core.result import AuditResult
+
+    write_table(AuditResult.load(options.audit).counterfactuals(read_table(options.table)), options.out)
+
+
+def _synthesize(options: argparse.Namespace) -> None:
+    from cfad_core.data.synthetic import generate_synthetic
+    from cfad_core.files import check_folder, staged_folder
+
+    check_folder(options.out)
+    data = generate_synthetic(options.seed)
+    with staged_folder(options.out) as stage:
+        data.train.to_csv(stage / "train.csv", index=False)
+        data.test.to_csv(stage / "test.csv", index=False)
+        data.test_counterfactual.to_csv(stage / "test_counterfactual.csv", index=False)
+        data.adjacency.to_csv(stage / "adjacency.csv")
+
+
+def _benchmark(options: argparse.Namespace) -> None:
+    from cfad_core.benchmark import run_benchmark
+    from cfad_core.files import staged_file
+
+    with staged_file(options.out) as path:
+        with TerminalProgress() as progress:
+            rows = run_benchmark(options.datasets, options.methods, options.seeds, preset(options.preset), progress)
+        path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    columns = ["auc_pr", "auc_roc", "macro_f1", "changing_ratio", "changing_ratio_independent", "fit_seconds"]
+    print(_aligned([["dataset", "method", "seed", *columns], *([*_cells(row, columns)] for row in rows)]))
+
+
+def _cells(row: Mapping[str, Any], columns: list[str]) -> list[str]:
+    return [row["dataset"], row["method"], str(row["seed"]), *(_shown(row[name]) for name in columns)]
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from cfad_core.audit import run_audit
+    from cfad_core.data.roles import ColumnRoles
+    from cfad_core.data.synthetic import generate_synthetic
+    from cfad_core.files import check_folder
+
+    if options.out is not None:
+        check_folder(options.out)
+    config: AuditConfig = preset(options.preset, seed=options.seed)
+    print("Drawing a synthetic population whose counterfactuals are known ...")
+    data = generate_synthetic(options.seed)
+    with TerminalProgress() as progress:
+        result = run_audit(
+            data.train,
+            ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
+            config,
+            progress,
+            test=data.test,
+            test_counterfactual=data.test_counterfactual,
+        )
+    if options.out is not None:
+        result.save(options.out)
+    print(summary_table(result))
+
+
+def summary_table(result: AuditResult) -> str:
+    """The audit in a few lines of text."""
+    from cfad_core.result import METHODS
+
+    people = result.people
+    first, second = result.encoding.groups
+    sizes = {name: int(rows.sum()) for name, rows in result.groups.items()}
+    judge = "truth" if result.judge is None else "independent"
+    header = ["method", "AUC-PR", "AUC-ROC", "Macro-F1", "flagged", "changed (own SCM)", f"changed ({judge})"]
+    rows = []
+    for method in METHODS:
+        metrics = result.metrics(method)
+        values = (metrics.auc_pr, metrics.auc_roc, metrics.macro_f1, metrics.flag_rate)
+        ratios = (metrics.changing_ratio, metrics.changing_ratio_independent)
+        rows.append([method, *(_shown(value) for value in (*values, *ratios))])
+    lines = [
+        f"{len(people.row)} people judged ({sizes[first]} '{first}', {sizes[second]} '{second}'), "
+        f"threshold = {result.config.quantile:g} quantile of training scores.",
+        f"'{result.scm.sensitive}' affects {len(result.scm.affected)} of {len(result.scm.names) - 1} attributes"
+        + (f": {', '.join(result.scm.affected_names)}." if result.scm.affected else "."),
+        "",
+        _aligned([header, *rows]),
+        "",
+        "changed = share of people whose outcome differs, had they belonged to the other group.",
+    ]
+    lines += [f"{notice.severity}: {notice.message}" for notice in result.notices]
+    return "\n".join(lines)
+
+
+def _shown(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+class TerminalProgress(Progress):
+    """A bar for each stage on a terminal; silent elsewhere."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._stage = ""
+
+    def __enter__(self) -> TerminalProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
+        if not sys.stderr.isatty():
+            return
+        from tqdm import tqdm
+
+        if self._bar is None or stage != self._stage or step < self._bar.n:
+            if self._bar is not None:
+                self._bar.close()
+            form = "{desc:17}|{bar:30}| {percentage:3.0f}% {postfix}"
+            self._bar = tqdm(total=total, desc=stage, leave=False, bar_format=form, file=sys.stderr)
+            self._stage = stage
+        self._bar.n = step
+        self._bar.set_postfix({name: f"{value:.3g}" for name, value in values.items()})

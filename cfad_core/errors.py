@@ -1,0 +1,21 @@
+"""What can go wrong, in words a person can act on: what was expected, what came, what to do."""
+
+
+class CfadError(Exception):
+    """Base of every error that is raised on purpose."""
+
+
+class InvalidDataError(CfadError):
+    """The table, or the roles given to its columns, cannot be audited."""
+
+
+class InvalidConfigError(CfadError):
+    """A setting, or a piece of domain knowledge, makes no sense."""
+
+
+class InvalidArtifactError(CfadError):
+    """A saved audit or model is missing, damaged or of another version."""
+
+
+class AuditCancelled(CfadError):
+    """Long work was asked to stop, and did."""

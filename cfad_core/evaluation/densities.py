@@ -1,0 +1,55 @@
+"""How scores are spread, group by group and world by world, on one shared scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Densities:
+    """Binned densities on shared bins.
+
+    Attributes
+    ----------
+    edges : (bins + 1,), of the bins, on the scores' own scale
+    density : by name, (bins,): share of the people in a bin divided by its width
+    """
+
+    edges: Floats
+    density: dict[str, Floats]
+
+
+def score_densities(scores: Mapping[str, Floats], *, bins: int = 100, log: bool = False) -> Densities:
+    """Densities of several sets of scores on the same bins, which cover all of them.
+
+    Parameters
+    ----------
+    scores : arrays by name
+    log : bins of equal width in log score (scores of 0 fall into the first bin)
+
+    Each density integrates to 1, unless its set is empty: then it is ``nan``.
+    """
+    everything = np.concatenate(list(scores.values()))
+    low, high = float(everything.min()), float(everything.max())
+    if log:
+        positive = everything[everything > 0.0]
+        low, high = (float(positive.min()), high) if len(positive) else (1.0, 1.0)
+        edges = np.geomspace(low, high if high > low else low * 2.0, bins + 1)
+    else:
+        edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
+    return Densities(edges, {name: _density(values, edges) for name, values in scores.items()})
+
+
+def _density(values: Floats, edges: Floats) -> Floats:
+    if not len(values):
+        return np.full(len(edges) - 1, np.nan)
+    ascending = np.sort(values)
+    below = np.searchsorted(ascending, edges, side="left")
+    below[0], below[-1] = 0, len(values)  # the outer bins take what rounding put beyond them
+    return np.diff(below) / len(values) / np.diff(edges)

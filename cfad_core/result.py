@@ -1,0 +1,340 @@
+"""What an audit found: frozen, complete, and the same after a round trip through a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from cfad_core.causal.scm import StructuralModel
+from cfad_core.config import PAPER_QUANTILES, AuditConfig, from_plain
+from cfad_core.data.encoding import Encoding
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.detectors.autoencoder import Autoencoder
+from cfad_core.detectors.twin import twin_score
+from cfad_core.errors import InvalidArtifactError, InvalidDataError
+from cfad_core.evaluation.densities import Densities, score_densities
+from cfad_core.evaluation.metrics import Metrics, evaluate, number
+from cfad_core.evaluation.operating import ScoreCurve
+from cfad_core.files import staged_folder
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+METHODS = ("ae", "cfad", "twin")
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something the reader of the audit must know. ``code`` is stable, ``message`` is for people."""
+
+    code: str
+    severity: Literal["info", "warning"]
+    message: str
+
+
+@dataclass(frozen=True)
+class People:
+    """The test rows, in both worlds, as encoded variables (n, d).
+
+    Attributes
+    ----------
+    row : position of each person in the table they came from
+    is_anomaly : None without labels
+    factual : as they are
+    counterfactual : their twins by the audit's own SCM
+    independent : their twins by the independent judge
+    """
+
+    row: NDArray[np.int64]
+    is_anomaly: Bools | None
+    factual: Floats
+    counterfactual: Floats
+    independent: Floats
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """Scores of one method: higher = more anomalous.
+
+    Attributes
+    ----------
+    train : of the rows the threshold is taken from
+    factual, counterfactual, independent : (n,), of the test people in the three worlds of ``People``
+    """
+
+    train: Floats
+    factual: Floats
+    counterfactual: Floats
+    independent: Floats
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """An audit.
+
+    Attributes
+    ----------
+    roles, config : what was asked
+    encoding, scm, detectors : what scores new rows
+    judge : the independent SCM, or None if the true counterfactuals were known
+    people, scores : the test rows and their scores by method
+    notices : what the reader must know
+    data_digest : sha256 of the tables
+    seconds : wall time by stage
+    versions : of the packages that computed
+    n_train, n_train_normal : rows that Phase One and Phase Two learned from
+    """
+
+    roles: ColumnRoles
+    config: AuditConfig
+    encoding: Encoding
+    scm: StructuralModel
+    judge: StructuralModel | None
+    detectors: dict[str, Autoencoder]
+    people: People
+    scores: dict[str, MethodScores]
+    notices: tuple[Notice, ...]
+    data_digest: str
+    seconds: dict[str, float]
+    versions: dict[str, str]
+    n_train: int
+    n_train_normal: int
+
+    @property
+    def groups(self) -> dict[str, Bools]:
+        """Which test people belong to each group."""
+        s = self.people.factual[:, 0]
+        return {self.encoding.groups[0]: s < 0.0, self.encoding.groups[1]: s > 0.0}
+
+    def threshold(self, method: str, quantile: float | None = None) -> float:
+        """The quantile (default: the configured one) of the method's training scores."""
+        return float(np.quantile(self.scores[method].train, self.config.quantile if quantile is None else quantile))
+
+    def metrics(self, method: str, threshold: float | None = None) -> Metrics:
+        """Everything about a method at its threshold, or at another one."""
+        scores = self.scores[method]
+        return evaluate(
+            scores.factual,
+            scores.counterfactual,
+            scores.independent,
+            threshold=self.threshold(method) if threshold is None else threshold,
+            groups=self.groups,
+            is_anomaly=self.people.is_anomaly,
+        )
+
+    def curve(self, method: str, judge: Literal["own", "independent"] = "own") -> ScoreCurve:
+        """The exact trade-off curve of a method, judged by the own SCM or by the independent judge."""
+        scores = self.scores[method]
+        other = scores.counterfactual if judge == "own" else scores.independent
+        return ScoreCurve(scores.factual, other, self.people.is_anomaly)
+
+    def quantile_curve(self, method: str) -> list[dict[str, float | None]]:
+        """The trade-off at the paper's nine quantiles."""
+        thresholds = np.array([self.threshold(method, quantile) for quantile in PAPER_QUANTILES])
+        own, judged = self.curve(method).at(thresholds), self.curve(method, "independent").at(thresholds)
+        return [
+            {
+                "quantile": quantile,
+                "threshold": float(thresholds[k]),
+                "macro_f1": number(own.macro_f1[k]),
+                "changing_ratio": number(own.changing_ratio[k]),
+                "changing_ratio_independent": number(judged.changing_ratio[k]),
+                "flag_rate": number(own.flag_rate[k]),
+            }
+            for k, quantile in enumerate(PAPER_QUANTILES)
+        ]
+
+    def densities(self, method: str, *, bins: int = 100, log: bool = False) -> Densities:
+        """Score densities of each group and of its counterfactual, on shared bins."""
+        scores = self.scores[method]
+        sets: dict[str, Floats] = {}
+        for name, rows in self.groups.items():
+            sets[name] = scores.factual[rows]
+            sets[f"{name} (counterfactual)"] = scores.counterfactual[rows]
+        return score_densities(sets, bins=bins, log=log)
+
+    def score(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Score new rows with every method.
+
+        Returns
+        -------
+        DataFrame
+            Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` and
+            ``_flip`` (the outcome changes in the other world).
+        """
+        x = self.encode_all(table)
+        counterfactual = self.scm.counterfactual(x)
+        columns: dict[str, NDArray[Any]] = {}
+        for method in METHODS:
+            here, there = method_scores(self.detectors, self.config, method, x, counterfactual)
+            threshold = self.threshold(method)
+            columns[f"{method}_score"] = here
+            columns[f"{method}_flag"] = (here > threshold).astype(np.int64)
+            columns[f"{method}_score_counterfactual"] = there
+            columns[f"{method}_flip"] = ((here > threshold) != (there > threshold)).astype(np.int64)
+        return pd.DataFrame(columns, index=table.index)
+
+    def counterfactuals(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Each row had its person belonged to the other group, in the table's own columns and units."""
+        x = self.encode_all(table)
+        return self.encoding.decode(self.scm.counterfactual(x), x, table)
+
+    def encode_all(self, table: pd.DataFrame) -> Floats:
+        """Encode rows that must all belong to one of the two groups."""
+        inside = self.encoding.in_groups(table)
+        if not inside.all():
+            raise InvalidDataError(
+                f"{int((~inside).sum())} of {len(table)} rows have a '{self.encoding.sensitive}' other than "
+                f"'{self.encoding.groups[0]}' and '{self.encoding.groups[1]}'; remove these rows first."
+            )
+        return self.encoding.encode(table)
+
+    def summary(self) -> dict[str, Any]:
+        """The content of ``audit.json``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "roles": self.roles.to_dict(),
+            "config": self.config.to_dict(),
+            "seed": self.config.seed,
+            "data_digest": self.data_digest,
+            "n_train": self.n_train,
+            "n_train_normal": self.n_train_normal,
+            "n_test": len(self.people.row),
+            "groups": {name: int(rows.sum()) for name, rows in self.groups.items()},
+            "judge": "true counterfactuals" if self.judge is None else "independent SCM",
+            "encoding": self.encoding.to_dict(),
+            "graph": {
+                "variables": list(self.scm.names),
+                "affected_by_sensitive": list(self.scm.affected_names),
+                "edges": [
+                    {"cause": self.scm.names[j], "effect": self.scm.names[i], "weight": float(self.scm.weights[j, i])}
+                    for j, i in np.argwhere(self.scm.weights != 0.0)
+                ],
+            },
+            "methods": {
+                method: {
+                    "threshold": self.threshold(method),
+                    "metrics": dataclasses.asdict(self.metrics(method)),
+                    "curve": self.quantile_curve(method),
+                }
+                for method in METHODS
+            },
+            "notices": [dataclasses.asdict(notice) for notice in self.notices],
+            "seconds": self.seconds,
+            "versions": self.versions,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the audit; ``audit.json`` comes last, so a folder that has it is complete."""
+        with staged_folder(folder, last="audit.json") as stage:
+            self.scm.save(stage / "scm")
+            if self.judge is not None:
+                self.judge.save(stage / "judge")
+            weights = {
+                f"{name}.{key}": np.ascontiguousarray(array)
+                for name, model in self.detectors.items()
+                for key, array in model.state().items()
+            }
+            save_file(weights, stage / "detectors.safetensors")
+            people = pd.DataFrame({"row": self.people.row})
+            if self.people.is_anomaly is not None:
+                people["is_anomaly"] = self.people.is_anomaly
+            for method, scores in self.scores.items():
+                for world in ("factual", "counterfactual", "independent"):
+                    people[f"{method}_{world}"] = getattr(scores, world)
+            people.to_parquet(stage / "people.parquet", index=False)
+            for world in ("factual", "counterfactual", "independent"):
+                frame = pd.DataFrame(getattr(self.people, world), columns=list(self.encoding.names))
+                frame.to_parquet(stage / f"{world}.parquet", index=False)
+            save_file(
+                {method: scores.train for method, scores in self.scores.items()}, stage / "train_scores.safetensors"
+            )
+            text = json.dumps(self.summary(), indent=2, allow_nan=False)
+            (stage / "audit.json").write_text(text + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(folder: Path) -> AuditResult:
+        """Read what ``save`` wrote.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If the folder holds no audit, a damaged one or one of another version.
+        """
+        if not (folder / "audit.json").is_file():
+            raise InvalidArtifactError(f"'{folder}' holds no audit: there is no audit.json in it.")
+        try:
+            text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+            if text["schema_version"] != SCHEMA_VERSION:
+                raise InvalidArtifactError(
+                    f"The audit in '{folder}' has schema version {text['schema_version']}; this program reads {SCHEMA_VERSION}."
+                )
+            return _read(folder, text)
+        except InvalidArtifactError:
+            raise
+        except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
+            raise InvalidArtifactError(f"The audit in '{folder}' is damaged: {error}") from error
+
+
+def method_scores(
+    detectors: Mapping[str, Autoencoder], config: AuditConfig, method: str, x: Floats, counterfactual: Floats
+) -> tuple[Floats, Floats]:
+    """Scores of people and of their twins by the SCM that scores; the sensitive column is not looked at.
+
+    For ``twin`` the two are equal: the twin's twin is the person, and the rule is symmetric.
+    """
+    base = detectors["cfad" if method == "twin" else method]
+    here, there = base.anomaly_score(x[:, 1:]), base.anomaly_score(counterfactual[:, 1:])
+    if method == "twin":
+        here = there = twin_score(here, there, config.detector.twin)
+    return here, there
+
+
+def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
+    people = pd.read_parquet(folder / "people.parquet")
+    worlds = ("factual", "counterfactual", "independent")
+    variables = {world: pd.read_parquet(folder / f"{world}.parquet").to_numpy(dtype=np.float64) for world in worlds}
+    weights = load_file(folder / "detectors.safetensors")
+    train = load_file(folder / "train_scores.safetensors")
+    detectors = {
+        name: Autoencoder.from_state(
+            {k.removeprefix(f"{name}."): v for k, v in weights.items() if k.startswith(f"{name}.")}
+        )
+        for name in ("ae", "cfad")
+    }
+    return AuditResult(
+        roles=ColumnRoles.from_dict(text["roles"]),
+        config=AuditConfig.from_dict(text["config"]),
+        encoding=Encoding.from_dict(text["encoding"]),
+        scm=StructuralModel.load(folder / "scm"),
+        judge=StructuralModel.load(folder / "judge") if text["judge"] == "independent SCM" else None,
+        detectors=detectors,
+        people=People(
+            row=people["row"].to_numpy(dtype=np.int64),
+            is_anomaly=people["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in people else None,
+            **variables,
+        ),
+        scores={
+            method: MethodScores(
+                train=train[method],
+                **{world: people[f"{method}_{world}"].to_numpy(dtype=np.float64) for world in worlds},
+            )
+            for method in METHODS
+        },
+        notices=tuple(from_plain(Notice, notice, "notice") for notice in text["notices"]),
+        data_digest=text["data_digest"],
+        seconds=dict(text["seconds"]),
+        versions=dict(text["versions"]),
+        n_train=text["n_train"],
+        n_train_normal=text["n_train_normal"],
+    )

@@ -1,0 +1,79 @@
+"""The one training loop. What a step does is the model's business; the loop draws batches and notifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+
+from cfad_core.progress import Progress
+
+Step = Callable[[torch.Tensor], Mapping[str, torch.Tensor]]
+
+_REPORTS = 60  # about how often a training reports
+
+
+def train(
+    step: Step,
+    *,
+    n_rows: int,
+    batch_size: int,
+    steps: int,
+    generator: torch.Generator,
+    stage: str,
+    progress: Progress,
+    done: int = 0,
+    total: int | None = None,
+    extra: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Run ``steps`` steps on shuffled batches and report the mean of what they return.
+
+    Parameters
+    ----------
+    step : called with the row indices of a batch; returns scalar losses by name
+    done, total : where this run stands in its stage, if it is only a part of it
+    extra : further values to report
+
+    Returns
+    -------
+    The means of the last report.
+    """
+    total = steps if total is None else total
+    every = max(1, total // _REPORTS)
+    batches = _endless_batches(n_rows, batch_size, generator)
+    sums: dict[str, torch.Tensor] = {}
+    means: dict[str, float] = {}
+    since = 0
+    for k in range(1, steps + 1):
+        for name, value in step(next(batches)).items():
+            sums[name] = sums.get(name, torch.zeros(())) + value.detach()
+        since += 1
+        if k % every == 0 or k == steps:
+            means = {name: float(value) / since for name, value in sums.items()}
+            sums, since = {}, 0
+            progress.tick(stage, done + k, total, **means, **(extra or {}))
+        else:
+            progress.check(stage)
+    return means
+
+
+def steps_for(epochs: int, n_rows: int, batch_size: int) -> int:
+    """Steps that pass ``epochs`` times over the rows."""
+    return epochs * max(1, n_rows // min(batch_size, n_rows))
+
+
+def _endless_batches(n_rows: int, batch_size: int, generator: torch.Generator) -> Iterator[torch.Tensor]:
+    """Shuffled passes over the rows; what does not fill a batch waits for another shuffle."""
+    size = min(batch_size, n_rows)
+    while True:
+        order = torch.randperm(n_rows, generator=generator)
+        for start in range(0, n_rows - size + 1, size):
+            yield order[start : start + size]
+
+
+def dense_network(widths: list[int], activation: type[torch.nn.Module]) -> torch.nn.Sequential:
+    """Linear layers of the given widths with an activation between them."""
+    layers: list[torch.nn.Module] = []
+    for before, after in zip(widths[:-1], widths[1:], strict=True):
+        layers += [torch.nn.Linear(before, after), activation()]
+    return torch.nn.Sequential(*layers[:-1])
