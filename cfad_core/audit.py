@@ -149,7 +149,7 @@ def _prepare(
         train_rows, test_rows, test_table = pool[kept], pool[held_out], table
     else:
         test_table = test.reset_index(drop=True)
-        resolve_roles(test_table, replace(roles, groups=None if roles.groups is None else roles.groups))
+        resolve_roles(test_table, roles)
         train_rows, test_rows = pool, _rows_in_groups(test_table, roles, "test", notices)
     training, testing = table.iloc[train_rows], test_table.iloc[test_rows]
 
@@ -263,7 +263,8 @@ def _labels(table: pd.DataFrame, roles: ColumnRoles) -> Bools | None:
         return None
     if table[roles.label].isna().any():
         raise InvalidDataError(
-            f"The label column '{roles.label}' has {int(table[roles.label].isna().sum())} missing cells; fill or drop these rows."
+            f"The label column '{roles.label}' has {int(table[roles.label].isna().sum())} missing cells; "
+            "fill or drop these rows."
         )
     return matches(table[roles.label], str(roles.anomaly))
 
@@ -320,8 +321,8 @@ def _data_notices(
             Notice(
                 "selected-rows",
                 "info",
-                "All training rows are normal. Rows chosen by their label bias a causal model; edges are therefore told by "
-                "score matching where all columns are continuous.",
+                "All training rows are normal. Rows chosen by their label bias a causal model; edges are therefore "
+                "told by score matching where all columns are continuous.",
             )
         )
     if test_is_anomaly is not None and (test_is_anomaly.all() or not test_is_anomaly.any()):
@@ -335,12 +336,12 @@ def _graph_notices(scm: StructuralModel, judge: StructuralModel | None) -> list[
     notices = []
     if not scm.affected:
         message = (
-            f"In the learned graph '{scm.sensitive}' affects nothing, so every counterfactual equals the person and every "
-            "detector looks fair. This is a statement about the graph, not about the detector."
+            f"In the learned graph '{scm.sensitive}' affects nothing, so every counterfactual equals the person and "
+            "every detector looks fair. This is a statement about the graph, not about the detector."
         )
         notices.append(Notice("no-path-from-sensitive", "warning", message))
     if judge is not None and not judge.affected:
-        message = f"In the independent judge's graph '{scm.sensitive}' affects nothing: its changing ratio of 0 means nothing."
+        message = f"In the independent judge's graph '{scm.sensitive}' affects nothing: its ratio of 0 says nothing."
         notices.append(Notice("no-path-in-judge", "warning", message))
     return notices
 
@@ -351,14 +352,14 @@ def _usefulness_notices(result: AuditResult) -> list[Notice]:
         metrics = result.metrics(method)
         if metrics.auc_roc is not None and metrics.auc_roc < _USELESS_AUC:
             message = (
-                f"{method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low changing ratio "
-                "of it is fair because useless."
+                f"{method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low "
+                "changing ratio of it is fair because useless."
             )
             notices.append(Notice("fair-because-useless", "warning", message))
         elif metrics.flag_rate is not None and metrics.flag_rate < _USELESS_FLAG_RATE:
             message = (
-                f"{method} flags {metrics.flag_rate:.2%} of the test rows: where almost nobody is flagged, almost nobody's "
-                "outcome can change."
+                f"{method} flags {metrics.flag_rate:.2%} of the test rows: where almost nobody is flagged, almost "
+                "nobody's outcome can change."
             )
             notices.append(Notice("fair-because-useless", "warning", message))
     return notices

@@ -16,7 +16,7 @@ from cfad_core.audit import run_audit
 from cfad_core.causal.graph import structural_hamming_distance
 from cfad_core.config import AuditConfig
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.synthetic import generate_synthetic
+from cfad_core.data.synthetic import MAX_SELECTION_ERROR, generate_synthetic
 from cfad_core.errors import InvalidConfigError
 from cfad_core.progress import Progress
 from cfad_core.result import METHODS, AuditResult
@@ -37,9 +37,8 @@ class Problem:
     adjacency: pd.DataFrame | None = None
 
 
-def _synthetic(seed: int, max_selection_error: float | None = None) -> Problem:
-    limit = {} if max_selection_error is None else {"max_selection_error": max_selection_error}
-    data = generate_synthetic(seed, **limit)
+def _synthetic(seed: int, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
+    data = generate_synthetic(seed, max_selection_error=max_selection_error)
     return Problem(
         train=data.train,
         test=data.test,

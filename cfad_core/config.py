@@ -144,7 +144,7 @@ def preset(name: PresetName, **changes: Any) -> AuditConfig:
     if name == "fast":
         return AuditConfig(**changes)
     if name == "paper":
-        chosen = {
+        chosen: dict[str, Any] = {
             "preset": "paper",
             "discovery": DiscoveryConfig(mode="paper", batch_size=512, rounds=12),
             "detector": DetectorConfig(reconstruct_counterfactuals=False),

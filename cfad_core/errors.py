@@ -17,5 +17,5 @@ class InvalidArtifactError(CfadError):
     """A saved audit or model is missing, damaged or of another version."""
 
 
-class AuditCancelled(CfadError):
+class AuditCancelled(CfadError):  # noqa: N818 - not an error, but an end that was asked for
     """Long work was asked to stop, and did."""

@@ -30,7 +30,7 @@ def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
         if last is not None:
             (folder / last).unlink(missing_ok=True)
         for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
-            os.chmod(path, 0o666 & ~_umask())  # some writers are more private than the user's umask
+            path.chmod(0o666 & ~_umask())  # some writers are more private than the user's umask
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
@@ -60,7 +60,7 @@ def staged_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
-        os.chmod(name, 0o666 & ~_umask())
+        Path(name).chmod(0o666 & ~_umask())
         os.replace(name, path)
     finally:
         Path(name).unlink(missing_ok=True)

@@ -277,7 +277,8 @@ class AuditResult:
             text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
             if text["schema_version"] != SCHEMA_VERSION:
                 raise InvalidArtifactError(
-                    f"The audit in '{folder}' has schema version {text['schema_version']}; this program reads {SCHEMA_VERSION}."
+                    f"The audit in '{folder}' has schema version {text['schema_version']}; "
+                    f"this program reads {SCHEMA_VERSION}."
                 )
             return _read(folder, text)
         except InvalidArtifactError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 
 import torch
@@ -74,6 +75,6 @@ def _endless_batches(n_rows: int, batch_size: int, generator: torch.Generator) -
 def dense_network(widths: list[int], activation: type[torch.nn.Module]) -> torch.nn.Sequential:
     """Linear layers of the given widths with an activation between them."""
     layers: list[torch.nn.Module] = []
-    for before, after in zip(widths[:-1], widths[1:], strict=True):
+    for before, after in itertools.pairwise(widths):
         layers += [torch.nn.Linear(before, after), activation()]
     return torch.nn.Sequential(*layers[:-1])

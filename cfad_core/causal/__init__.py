@@ -1,0 +1,1 @@
+"""Phase One: the causal graph, the structural equations, the counterfactuals."""

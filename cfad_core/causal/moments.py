@@ -43,7 +43,8 @@ class Moments:
     @property
     def spread(self) -> Floats:
         """(K, K) with ``c^T spread c`` = variance of f over the variables, on average."""
-        return np.einsum("jkjm->km", self.splines) / len(self.mean)
+        total: Floats = np.einsum("jkjm->km", self.splines)
+        return total / len(self.mean)
 
     def normalised(self, c: Floats) -> Floats:
         """The same function shape with unit average variance: the scale belongs to A."""
@@ -51,10 +52,9 @@ class Moments:
 
     def contract(self, c: Floats) -> tuple[Floats, Floats]:
         """Covariances (d, d) of ``f(x_j)`` with ``f(x_l)`` and with ``x_i``."""
-        return self._between(c), np.einsum("k,jki->ji", c, self.cross)
-
-    def _between(self, c: Floats) -> Floats:
-        return np.einsum("k,jkl->jl", c, self.splines @ c)
+        between: Floats = np.einsum("k,jkl->jl", c, self.splines @ c)
+        towards: Floats = np.einsum("k,jki->ji", c, self.cross)
+        return between, towards
 
     def intercept(self, weights: Floats, c: Floats) -> Floats:
         """B (d,) that gives each residual mean zero."""

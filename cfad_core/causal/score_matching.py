@@ -66,13 +66,13 @@ def score_matching_weights(
         nonlocal evaluations
         optimiser.zero_grad()
         # (|c| - start)^2 pins the scale that A and f share
-        loss = objective(a, coefficients, intercept, log_sigma) + (coefficients.norm() - start) ** 2
+        loss: torch.Tensor = objective(a, coefficients, intercept, log_sigma) + (coefficients.norm() - start) ** 2
         loss.backward()  # type: ignore[no-untyped-call]
         evaluations += 1
         progress.tick(STAGE, min(evaluations, _ITERATIONS), _ITERATIONS, loss=loss.item())
         return loss
 
-    optimiser.step(closure)
+    optimiser.step(closure)  # type: ignore[no-untyped-call]
     found: Floats = a.detach().numpy() * candidates
     return found
 

@@ -29,7 +29,7 @@ class SplineBasis:
         return (self.high - self.low) / (self.size - 3)
 
     def local(self, x: Floats, derivative: int = 0) -> tuple[NDArray[np.intp], Floats]:
-        """The four splines that are not zero at each x.
+        r"""The four splines that are not zero at each x.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class SplineBasis:
         return first, np.stack(parts, axis=-1) / self._step**derivative
 
     def matrix(self, x: Floats, derivative: int = 0) -> Floats:
-        """Values (or a derivative) of every spline inside the range, shape (\\*x.shape, size)."""
+        r"""Values (or a derivative) of every spline inside the range, shape (\\*x.shape, size)."""
         first, values = self.local(x, derivative)
         dense = np.zeros((*x.shape, self.size))
         np.put_along_axis(dense, first[..., None] + np.arange(4), values, axis=-1)
@@ -78,7 +78,8 @@ class Spline:
     @staticmethod
     def interpolating(basis: SplineBasis, x: Floats, values: Floats) -> Spline:
         """The spline closest to ``values`` at ``x`` in the least-squares sense."""
-        return Spline(basis, np.linalg.lstsq(basis.matrix(x), values, rcond=None)[0])
+        coefficients = np.linalg.lstsq(basis.matrix(x), values, rcond=None)[0]
+        return Spline(basis, coefficients.astype(np.float64))
 
 
 def roughness_penalty(size: int) -> Floats:

@@ -1,0 +1,1 @@
+"""From tables to numbers and back: roles, encoding, splits, the synthetic generator."""

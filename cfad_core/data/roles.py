@@ -96,13 +96,14 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
 
 def matches(column: pd.Series[Any], text: str) -> NDArray[np.bool_]:
     """Which cells read as the text, or are the number it spells."""
-    same = (column.astype(str) == text).to_numpy(dtype=np.bool_)
+    same: NDArray[np.bool_] = (column.astype(str) == text).to_numpy(dtype=np.bool_)
     try:
         wanted = float(text)
     except ValueError:
         return same
     numeric = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-    return same | (numeric == wanted)
+    equal: NDArray[np.bool_] = numeric == wanted
+    return same | equal
 
 
 def _check_columns(table: pd.DataFrame, roles: ColumnRoles) -> None:

@@ -22,11 +22,13 @@ from cfad_core.errors import InvalidDataError
 
 Floats = NDArray[np.float64]
 
+MAX_SELECTION_ERROR = 0.15
 _WEIGHT_ON_S = 1.5  # of S in the decision Y
 _CHUNK = 20_000  # rows drawn at a time: bounds the memory, and fits the cache
-_PILOT = 200_000  # rows that set the quantiles of y, and rows after which a graph is first judged
+_PILOT = 60_000  # rows that set the quantiles of y, and rows after which the fill rates are first judged
+_JUDGED_AT = 200_000  # rows after which the selection error is first judged
 _MAX_DRAWS = 4_000_000  # per graph; a graph that needs more is replaced
-_MAX_GRAPHS = 1_000
+_MAX_GRAPHS = 500
 _MIN_CAUSES = 3  # of Y among X; with fewer, "y is normal" pins a variable to a constant
 
 
@@ -71,7 +73,7 @@ def generate_synthetic(
     n_test_anomaly: int = 400,
     n_variables: int = 19,
     expected_degree: float = 5.0,
-    max_selection_error: float = 0.15,
+    max_selection_error: float = MAX_SELECTION_ERROR,
 ) -> SyntheticData:
     """Draw the synthetic data set.
 
@@ -121,7 +123,8 @@ def generate_synthetic(
         if cells is not None:
             return _assemble(rng, graph, cells, n_train)
     raise InvalidDataError(
-        f"None of the first {_MAX_GRAPHS} graphs of seed {seed} fills every cell within {_MAX_DRAWS:,} draws and can be learnt from them; "
+        f"None of the first {_MAX_GRAPHS} graphs of seed {seed} fills every cell within {_MAX_DRAWS:,} draws with "
+        f"rows that hold the answer (selection error at most {max_selection_error:g}); "
         "use another seed, fewer rows or a larger max_selection_error."
     )
 
@@ -174,7 +177,8 @@ class _Twins(NamedTuple):
     @staticmethod
     def solve(graph: _Graph, s: Floats, noise: NDArray[np.float32]) -> _Twins:
         exact = noise.astype(np.float64)
-        return _Twins(*(simulate(graph.weights, graph.order, sign * s, exact).T for sign in (1.0, -1.0)))
+        worlds = (simulate(graph.weights, graph.order, sign * s, exact).T for sign in (1.0, -1.0))
+        return _Twins(*(world.astype(np.float64, copy=False) for world in worlds))
 
 
 def _draw(rng: np.random.Generator, graph: _Graph) -> tuple[Floats, NDArray[np.float32], Floats, Floats]:
@@ -204,16 +208,18 @@ def _fill_cells(
             ((y_other < q[0.01]) | (y_other > q[0.99]), (y_other > q[0.68]) & (y_other < q[0.70])),
         )
         for cell in need:
-            if count[cell] >= need[cell] and draws > _PILOT:
+            if count[cell] >= need[cell] and draws > _JUDGED_AT:
                 continue
             rows = (s == cell.s) & here[cell.label] & there[cell.label][cell.changed]
             kept[cell].append(_Twins.solve(graph, s[rows], noise[:, rows]))
             count[cell] += int(np.count_nonzero(rows))
-        if draws < _PILOT:
-            continue
-        if any(_hopeless(count[cell], need[cell], draws) for cell in need):
+        if draws >= _PILOT and any(_hopeless(count[cell], need[cell], draws) for cell in need):
             return None
-        if draws == _PILOT and _selection_error(graph, kept) > 1.5 * max_selection_error:  # few rows yet: be generous
+        if draws < _JUDGED_AT:
+            continue
+        if (
+            draws == _JUDGED_AT and _selection_error(graph, kept) > 1.5 * max_selection_error
+        ):  # few rows yet: be generous
             return None
         if all(count[cell] >= need[cell] for cell in need):
             if _selection_error(graph, kept) > max_selection_error:

@@ -1,0 +1,1 @@
+"""Phase Two: what scores people."""

@@ -48,7 +48,8 @@ class Autoencoder:
 
     def anomaly_score(self, x: Floats) -> Floats:
         """``g`` of each row of x (n, m): higher = more anomalous."""
-        return self.contributions(x).sum(axis=1)
+        total: Floats = self.contributions(x).sum(axis=1)
+        return total
 
     def contributions(self, x: Floats) -> Floats:
         """The part of each attribute in the score, shape (n, m); a row sums to its score."""
@@ -193,14 +194,14 @@ class _Game:
 
         told_apart = self._cross_entropy(codes.detach(), is_factual)  # max over C: minimise its cross-entropy
         self.for_discriminator.zero_grad()
-        told_apart.backward()
+        told_apart.backward()  # type: ignore[no-untyped-call]
         self.for_discriminator.step()
 
         error = ((both - self.model.decoder(codes)) ** 2).mean(dim=1)
         if not self.config.reconstruct_counterfactuals:
             error = error[: len(rows)]
         reconstruction = error.mean()
-        loss = reconstruction - self.config.fairness_weight * self._cross_entropy(codes, is_factual)
+        loss: torch.Tensor = reconstruction - self.config.fairness_weight * self._cross_entropy(codes, is_factual)
         self.for_model.zero_grad()
         loss.backward()
         self.for_model.step()

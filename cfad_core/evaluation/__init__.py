@@ -1,0 +1,1 @@
+"""What the scores say: metrics, the trade-off curve, densities."""
