@@ -25,8 +25,9 @@ Floats = NDArray[np.float64]
 MAX_SELECTION_ERROR = 0.15
 _WEIGHT_ON_S = 1.5  # of S in the decision Y
 _CHUNK = 20_000  # rows drawn at a time: bounds the memory, and fits the cache
-_PILOT = 60_000  # rows that set the quantiles of y, and rows after which the fill rates are first judged
-_JUDGED_AT = 200_000  # rows after which the selection error is first judged
+_PILOT = 40_000  # rows that set the quantiles of y, and rows after which the fill rates are first judged
+_JUDGED_AT = {100_000: 2.0, 200_000: 1.5, 400_000: 1.2, 800_000: 1.1}  # with what margin: few rows tell little
+_MIN_DRAWS = 200_000  # enough to judge a graph by, even if its cells are small
 _MAX_DRAWS = 4_000_000  # per graph; a graph that needs more is replaced
 _MAX_GRAPHS = 500
 _MIN_CAUSES = 3  # of Y among X; with fewer, "y is normal" pins a variable to a constant
@@ -140,6 +141,7 @@ def _draw_graph(rng: np.random.Generator, d: int, expected_degree: float) -> _Gr
         if weights[0, i] == 0.0:
             weights[0, i] = values[0, i]
     weights[0, d] = _WEIGHT_ON_S
+    weights += 0.0  # no negative zeros
     return _Graph(weights[:d, :d], weights[:d, d], [int(i) for i in order[:-1]])
 
 
@@ -208,20 +210,16 @@ def _fill_cells(
             ((y_other < q[0.01]) | (y_other > q[0.99]), (y_other > q[0.68]) & (y_other < q[0.70])),
         )
         for cell in need:
-            if count[cell] >= need[cell] and draws > _JUDGED_AT:
+            if count[cell] >= need[cell] and draws > _MIN_DRAWS:
                 continue
             rows = (s == cell.s) & here[cell.label] & there[cell.label][cell.changed]
             kept[cell].append(_Twins.solve(graph, s[rows], noise[:, rows]))
             count[cell] += int(np.count_nonzero(rows))
         if draws >= _PILOT and any(_hopeless(count[cell], need[cell], draws) for cell in need):
             return None
-        if draws < _JUDGED_AT:
-            continue
-        if (
-            draws == _JUDGED_AT and _selection_error(graph, kept) > 1.5 * max_selection_error
-        ):  # few rows yet: be generous
+        if draws in _JUDGED_AT and _selection_error(graph, kept) > _JUDGED_AT[draws] * max_selection_error:
             return None
-        if all(count[cell] >= need[cell] for cell in need):
+        if draws >= _MIN_DRAWS and all(count[cell] >= need[cell] for cell in need):
             if _selection_error(graph, kept) > max_selection_error:
                 return None
             return {cell: _join(parts, need[cell]) for cell, parts in kept.items()}

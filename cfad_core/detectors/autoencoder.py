@@ -203,7 +203,7 @@ class _Game:
         reconstruction = error.mean()
         loss: torch.Tensor = reconstruction - self.config.fairness_weight * self._cross_entropy(codes, is_factual)
         self.for_model.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         self.for_model.step()
         self.schedule.step()
         return {"loss": reconstruction, "discriminator": told_apart}
