@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import check_grad
+
+from cfad_core.causal.discovery import learn_scm
+from cfad_core.causal.graph import find_cycle, structural_hamming_distance
+from cfad_core.causal.joint import _Problem
+from cfad_core.causal.moments import collect_moments
+from cfad_core.causal.refit import fit_on_graph, squared_error
+from cfad_core.causal.score_matching import _Objective
+from cfad_core.causal.spline import Spline, SplineBasis
+from cfad_core.config import DiscoveryConfig, Knowledge
+from cfad_core.data.synthetic import generate_synthetic, simulate
+from cfad_core.errors import AuditCancelled, InvalidDataError
+from cfad_core.progress import Progress
+from tests.conftest import Recorder
+
+NAMES = ["S", "A", "B", "C", "D"]
+TRUE = np.zeros((5, 5))
+TRUE[0, 1], TRUE[1, 2], TRUE[0, 3], TRUE[2, 4], TRUE[3, 4] = 0.9, -0.8, 0.7, 0.9, 0.8
+QUICK_PAPER = DiscoveryConfig(mode="paper", batch_size=256, rounds=6, steps_per_round=40, decoder_steps=100)
+
+
+def draw_world(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    s = rng.choice([-1.0, 1.0], n)
+    return simulate(TRUE, [0, 1, 2, 3, 4], s, rng.standard_normal((5, n))).T.copy()
+
+
+def test_the_sums_do_not_depend_on_the_batches() -> None:
+    x = draw_world(500)
+    basis = SplineBasis.covering(x, 10)
+    whole, parts = (collect_moments(x, basis, size, Progress()) for size in (500, 7))
+    np.testing.assert_allclose(whole.splines, parts.splines, atol=1e-12)
+    np.testing.assert_allclose(whole.cross, parts.cross, atol=1e-12)
+
+
+def test_the_objective_is_the_mean_squared_error() -> None:
+    x = draw_world(300)
+    moments = collect_moments(x, SplineBasis.covering(x, 10), 64, Progress())
+    rng = np.random.default_rng(1)
+    weights, c = rng.normal(size=(5, 5)), moments.normalised(rng.normal(size=10))
+    residual = x - Spline(moments.basis, c)(x) @ weights - moments.intercept(weights, c)
+    assert squared_error(moments, weights, c) == pytest.approx(0.5 * (residual**2).sum(axis=1).mean())
+    assert np.abs(residual.mean(axis=0)).max() < 1e-10
+
+
+def test_the_gradient_of_the_augmented_lagrangian() -> None:
+    x = draw_world(200)
+    moments = collect_moments(x, SplineBasis.covering(x, 8), 64, Progress())
+    problem = _Problem(moments, ~np.eye(5, dtype=bool), 0.05)
+    z = np.random.default_rng(2).uniform(0.1, 0.5, 2 * problem.n_edges + 8)
+    error = check_grad(
+        lambda v: problem.value_and_gradient(v, 3.0, 0.7)[0], lambda v: problem.value_and_gradient(v, 3.0, 0.7)[1], z
+    )
+    assert error < 1e-4
+
+
+def test_the_score_matching_objective_is_the_textbook_one() -> None:
+    """Against autograd on log p(x | s) of one row at a time."""
+    import torch
+
+    x = draw_world(6)
+    basis = SplineBasis(-9.0, 9.0, 8)
+    rng = np.random.default_rng(4)
+    a = torch.from_numpy(TRUE * rng.normal(1.0, 0.1, TRUE.shape))
+    c, b = torch.from_numpy(rng.normal(size=8)), torch.from_numpy(rng.normal(size=5))
+    log_sigma = torch.tensor(0.2, dtype=torch.float64)
+    objective = _Objective(x, basis, TRUE != 0, sensitive=0)
+    objective.penalty = torch.zeros(8, 8, dtype=torch.float64)
+
+    def log_density(row: np.ndarray) -> float:
+        noise = (row - Spline(basis, c.numpy())(row) @ (a.numpy() * (TRUE != 0)) - b.numpy())[1:]
+        return float(-0.5 * (noise**2).sum() / np.exp(2 * 0.2))
+
+    total, h = 0.0, 1e-4
+    for row in x:
+        for k in range(1, 5):
+            step = np.zeros(5)
+            step[k] = h
+            up, middle, down = log_density(row + step), log_density(row), log_density(row - step)
+            total += 0.5 * ((up - down) / (2 * h)) ** 2 + (up - 2 * middle + down) / h**2
+    assert float(objective(a, c, b, log_sigma)) == pytest.approx(total / len(x), rel=1e-4)
+
+
+def test_joint_discovery_finds_a_small_world() -> None:
+    x = draw_world(4000)
+    scm = learn_scm(x, NAMES, "S", seed=0)
+    assert structural_hamming_distance(scm.weights != 0, TRUE != 0) == 0
+    rng = np.random.default_rng(9)
+    s, noise = rng.choice([-1.0, 1.0], 500), rng.standard_normal((5, 500))
+    here, there = (simulate(TRUE, [0, 1, 2, 3, 4], sign * s, noise).T for sign in (1.0, -1.0))
+    flipped = here * np.array([-1.0, 1, 1, 1, 1])
+    error = np.linalg.norm(scm.counterfactual(here) - there, axis=1).mean()
+    assert error < 0.15 * np.linalg.norm(flipped - there, axis=1).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 4])
+def test_selected_rows_still_give_the_true_graph(seed: int) -> None:
+    data = generate_synthetic(seed)
+    names = list(data.adjacency.columns)
+    scm = learn_scm(data.train[names].to_numpy(float), names, "S", rows_were_selected=True, seed=seed)
+    assert structural_hamming_distance(scm.weights != 0, data.adjacency.to_numpy() != 0) <= 3
+    here, there = data.test[names].to_numpy(float), data.test_counterfactual[names].to_numpy(float)
+    flipped = here.copy()
+    flipped[:, 0] *= -1.0
+    error = np.linalg.norm(scm.counterfactual(here) - there, axis=1).mean()
+    assert error < 0.20 * np.linalg.norm(flipped - there, axis=1).mean()
+
+
+def test_score_matching_is_used_for_selected_rows_only() -> None:
+    x = draw_world(800)
+    for selected in (True, False):
+        recorder = Recorder()
+        learn_scm(x, NAMES, "S", rows_were_selected=selected, progress=recorder)
+        assert ("edge selection" in recorder.stages()) == selected
+    rounded = x.copy()
+    rounded[:, 2] = np.round(rounded[:, 2])
+    recorder = Recorder()
+    learn_scm(rounded, NAMES, "S", rows_were_selected=True, progress=recorder)
+    assert "edge selection" not in recorder.stages()
+
+
+def test_paper_mode_learns_a_dag_and_a_function() -> None:
+    recorder = Recorder()
+    x = draw_world(1500)
+    scm = learn_scm(x, NAMES, "S", config=QUICK_PAPER, progress=recorder)
+    assert find_cycle(scm.weights != 0) == []
+    assert scm.weights[:, 0].any() == np.False_
+    before = 0.5 * x.var(axis=0).sum()
+    after = 0.5 * ((x - scm.reconstruct(x)) ** 2).sum(axis=1).mean()
+    assert after < before
+    discovery = [values for stage, _, _, values in recorder.heard if stage == "discovery"]
+    assert {"loss", "h", "edges"} <= set(discovery[0])
+    assert recorder.stages() == ["discovery", "refit"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.integers(3, 6))
+def test_any_data_give_a_dag_that_respects_knowledge(seed: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(80, d)) @ rng.normal(size=(d, d))
+    x[:, 0] = np.where(np.arange(80) % 2, 1.0, -1.0)
+    names = [f"V{k}" for k in range(d)]
+    knowledge = Knowledge(forbidden=(("V0", "V1"),), required=(("V2", "V1"),))
+    config = DiscoveryConfig(rounds=3, basis_size=6, prune=0.01)
+    scm = learn_scm(x, names, "V0", config=config, knowledge=knowledge, seed=seed)
+    assert find_cycle(scm.weights != 0) == []
+    assert scm.weights[0, 1] == 0.0
+    assert scm.weights[2, 1] != 0.0
+    assert not scm.weights[:, 0].any()
+
+
+@pytest.mark.parametrize("config", [DiscoveryConfig(), QUICK_PAPER], ids=["joint", "paper"])
+def test_the_same_seed_gives_the_same_model(config: DiscoveryConfig) -> None:
+    x = draw_world(400)
+    first, second = (learn_scm(x, NAMES, "S", config=config, seed=5) for _ in range(2))
+    assert np.array_equal(first.weights, second.weights)
+    assert np.array_equal(first.f.coefficients, second.f.coefficients)
+
+
+def test_roots_stay_roots() -> None:
+    scm = learn_scm(draw_world(1000), NAMES, "S", knowledge=Knowledge(roots=("D",)))
+    assert not scm.weights[:, 4].any()
+
+
+@pytest.mark.parametrize(
+    ("config", "stage"),
+    [
+        (DiscoveryConfig(), "discovery"),
+        (DiscoveryConfig(), "edge selection"),
+        (DiscoveryConfig(), "refit"),
+        (QUICK_PAPER, "discovery"),
+        (QUICK_PAPER, "refit"),
+    ],
+)
+def test_discovery_can_be_cancelled(config: DiscoveryConfig, stage: str) -> None:
+    recorder = Recorder(stop_in=stage)
+    with pytest.raises(AuditCancelled, match=f"cancelled during '{stage}'"):
+        learn_scm(draw_world(800), NAMES, "S", config=config, rows_were_selected=True, progress=recorder)
+    assert sum(heard == stage for heard, *_ in recorder.heard) == 1  # it stopped at once
+
+
+def test_refitting_an_empty_graph_is_fine() -> None:
+    x = draw_world(200)
+    moments = collect_moments(x, SplineBasis.covering(x, 8), 64, Progress())
+    weights, _ = fit_on_graph(moments, np.zeros((5, 5), dtype=bool), np.ones(8), Progress())
+    assert not weights.any()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda x: x[:20], "at least 50 rows; got 20"),
+        (lambda x: np.where(x == x[0, 1], np.nan, x), "finite numbers"),
+        (lambda x: np.where(x == x[0, 1], np.inf, x), "finite numbers"),
+        (lambda x: np.column_stack([np.ones(len(x)), x[:, 1:]]), "'S' must hold -1 and \\+1"),
+        (lambda x: x[:, :3], r"Expected rows of 5 variables; got an array of shape \(300, 3\)"),
+    ],
+)
+def test_unusable_rows_are_refused(spoil, message: str) -> None:
+    with pytest.raises(InvalidDataError, match=message):
+        learn_scm(spoil(draw_world(300)), NAMES, "S")

@@ -1,0 +1,88 @@
+"""Tiny worlds with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from cfad_core.causal.scm import StructuralModel
+from cfad_core.causal.spline import Spline, SplineBasis
+from cfad_core.config import AuditConfig, DetectorConfig
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.progress import Progress
+
+
+@pytest.fixture(autouse=True)
+def _leave_global_random_state_alone():
+    """Library code never seeds or draws from the global generators."""
+    before_torch, before_numpy = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    yield
+    assert torch.equal(before_torch, torch.get_rng_state())
+    assert np.array_equal(before_numpy, np.random.get_state()[1])  # noqa: NPY002
+
+
+def identity_spline(low: float = -10.0, high: float = 10.0) -> Spline:
+    """f(x) = x, exactly representable by cubic splines."""
+    basis = SplineBasis(low, high, 8)
+    points = np.linspace(low, high, 50)
+    return Spline.interpolating(basis, points, points)
+
+
+@pytest.fixture
+def linear_scm() -> StructuralModel:
+    """A = 2 S + u,  B = 3 A - S + u,  C = u,  with f the identity."""
+    names = ("S", "A", "B", "C")
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[1, 2], weights[0, 2] = 2.0, 3.0, -1.0
+    return StructuralModel(names, "S", weights, np.array([0.0, 0.5, 0.0, 1.0]), identity_spline())
+
+
+@pytest.fixture
+def people() -> pd.DataFrame:
+    """600 people: income depends on group and schooling; anomalies have an income out of line."""
+    return make_people(600, seed=0)
+
+
+def make_people(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["a", "b"], n)
+    sign = np.where(group == "b", 1.0, -1.0)
+    schooling = rng.normal(0.0, 1.0, n)
+    income = 1.5 * sign + schooling + rng.normal(0.0, 0.5, n)
+    debt = -income + rng.normal(0.0, 0.5, n)
+    odd = rng.random(n) < 0.05
+    debt = np.where(odd, debt + rng.choice([-6.0, 6.0], n), debt)
+    frame = {"group": group, "schooling": schooling, "income": income, "debt": debt}
+    return pd.DataFrame(frame).assign(fraud=np.where(odd, "yes", "no"))
+
+
+@pytest.fixture
+def roles() -> ColumnRoles:
+    return ColumnRoles("group", label="fraud", anomaly="yes")
+
+
+@pytest.fixture
+def quick() -> AuditConfig:
+    """Settings for tests that need an audit, not a good one."""
+    return AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+
+
+class Recorder(Progress):
+    """Remembers what it heard; asks to stop when ``stop_in`` is reported."""
+
+    def __init__(self, stop_in: str | None = None) -> None:
+        self.heard: list[tuple[str, int, int, dict[str, float]]] = []
+        self.stop_in = stop_in
+
+    def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
+        self.heard.append((stage, step, total, dict(values)))
+
+    def stop_requested(self) -> bool:
+        return bool(self.heard) and self.heard[-1][0] == self.stop_in
+
+    def stages(self) -> list[str]:
+        return list(dict.fromkeys(stage for stage, *_ in self.heard))
