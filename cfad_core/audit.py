@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cfad_core.causal.discovery import MIN_ROWS, learn_scm
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.config import AuditConfig
-from cfad_core.data.encoding import Encoding, fit_encoding
+from cfad_core.data.encoding import Encoding, fit_encoding, numeric_cells
 from cfad_core.data.roles import ColumnRoles, matches, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
@@ -141,6 +141,7 @@ def _prepare(
     notices: list[Notice] = []
     rng = np.random.default_rng(config.seed)
     pool = _rows_in_groups(table, roles, "training", notices)
+    numeric_cells(table.iloc[pool], roles.features(table))  # tell of every unusable cell, not of a share of them
     if test is None:
         strata = matches(table[roles.sensitive], _groups(roles)[1])[pool].astype(np.int64)
         if roles.label is not None:

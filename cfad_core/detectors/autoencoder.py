@@ -90,7 +90,8 @@ class Autoencoder:
             }
             layers = sorted((int(name.split(".")[0]), name) for name in tensors if name.endswith("weight"))
             widths = [tensors[layers[0][1]].shape[1], *(tensors[name].shape[0] for _, name in layers)]
-            network = dense_network(widths, torch.nn.ReLU)
+            with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced at once
+                network = dense_network(widths, torch.nn.ReLU)
             network.load_state_dict(tensors)
             networks.append(network)
         center, scale = (arrays[name].astype(np.float64) for name in ("center", "scale"))

@@ -86,7 +86,7 @@ def test_counterfactuals_are_an_involution_and_spare_non_descendants(case: tuple
     assert np.array_equal(twin[:, untouched], x[:, untouched])  # to the last bit
     assert np.array_equal(twin[:, 0], -x[:, 0])
     # the noise is what the two worlds share
-    affected = [k for k in range(1, x.shape[1])]
+    affected = list(range(1, x.shape[1]))
     np.testing.assert_allclose(scm.abduct(twin)[:, affected], scm.abduct(x)[:, affected], atol=1e-9 * scale)
 
 

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import confusion_matrix, f1_score
+
+from cfad_core.evaluation.operating import ScoreCurve
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n = draw(st.integers(1, 30))
+    grid = st.integers(0, 6).map(float)  # ties on purpose
+    score, other = (np.array(draw(st.lists(grid, min_size=n, max_size=n))) for _ in range(2))
+    labels = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    return score, other, labels
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases())
+def test_every_threshold_agrees_with_a_loop_and_with_scikit_learn(case) -> None:
+    score, other, labels = case
+    curve = ScoreCurve(score, other, labels)
+    thresholds = curve.every_threshold()
+    at = curve.at(thresholds)
+    for k, t in enumerate(thresholds):
+        here, there = score > t, other > t
+        assert at.flag_rate[k] == pytest.approx(here.mean())
+        assert at.flag_rate_counterfactual[k] == pytest.approx(there.mean())
+        assert at.changing_ratio[k] == pytest.approx((here != there).mean())
+        assert at.newly_flagged[k] == pytest.approx((~here & there).mean())
+        assert at.newly_cleared[k] == pytest.approx((here & ~there).mean())
+        matrix = [[at.true_negative[k], at.false_positive[k]], [at.false_negative[k], at.true_positive[k]]]
+        assert np.array_equal(confusion_matrix(labels, here, labels=[False, True]), matrix)
+        expected = f1_score(labels, here, average="macro", labels=[False, True], zero_division=0)
+        assert at.macro_f1[k] == pytest.approx(expected)
+
+
+def test_the_ends_of_the_curve() -> None:
+    curve = ScoreCurve(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+    at = curve.at(curve.every_threshold())
+    assert at.flag_rate[0] == 1.0
+    assert at.flag_rate[-1] == 0.0
+    assert at.changing_ratio[0] == at.changing_ratio[-1] == 0.0
+    assert np.isnan(at.macro_f1).all()  # no labels, no F1
+
+
+def test_one_threshold_and_nobody() -> None:
+    assert ScoreCurve(np.array([1.0]), np.array([5.0])).at(3.0).newly_flagged == 1.0
+    assert np.isnan(ScoreCurve(np.array([]), np.array([])).at(1.0).changing_ratio)

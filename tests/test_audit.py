@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfad_core.audit import run_audit
+from cfad_core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.synthetic import generate_synthetic
+from cfad_core.errors import AuditCancelled, InvalidArtifactError, InvalidDataError
+from cfad_core.result import METHODS, AuditResult
+from tests.conftest import Recorder, make_people
+
+QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
+
+
+def codes(result: AuditResult) -> set[str]:
+    return {notice.code for notice in result.notices}
+
+
+@pytest.fixture(scope="module")
+def result() -> AuditResult:
+    return run_audit(make_people(600, seed=0), ROLES, QUICK)
+
+
+def test_an_audit_holds_what_pages_show(result: AuditResult) -> None:
+    assert len(result.people.row) == 150
+    assert result.n_train == 450
+    assert set(result.scores) == set(METHODS)
+    assert {name: int(rows.sum()) for name, rows in result.groups.items()}.keys() == {"a", "b"}
+    assert "income" in result.scm.affected_names
+    for method in METHODS:
+        metrics = result.metrics(method)
+        assert metrics.n == 150
+        assert metrics.macro_f1 is not None
+        assert len(result.quantile_curve(method)) == 9
+        densities = result.densities(method)
+        assert set(densities.density) == {"a", "a (counterfactual)", "b", "b (counterfactual)"}
+    assert len(result.data_digest) == 64
+    assert result.versions["torch"]
+    assert {"discovery", "autoencoder", "fair fine-tuning", "evaluation"} == set(result.seconds)
+
+
+def test_counterfactuals_differ_and_the_twin_is_scored_alike(result: AuditResult) -> None:
+    people = result.people
+    assert (people.counterfactual[:, 0] == -people.factual[:, 0]).all()
+    income = result.scm.names.index("income")
+    moved = (people.counterfactual - people.factual)[:, income] * people.counterfactual[:, 0]
+    np.testing.assert_allclose(moved, 3.0, atol=1.0)  # income = 1.5 S + ...: the flip moves it by 3
+    twin = result.scores["twin"]
+    assert np.array_equal(twin.factual, twin.counterfactual)
+    assert result.metrics("twin").changing_ratio == 0.0
+    assert not np.array_equal(twin.factual, twin.independent)
+
+
+def test_the_judge_is_independent(result: AuditResult) -> None:
+    assert result.judge is not None
+    assert not np.array_equal(result.judge.weights, result.scm.weights)
+    assert result.summary()["judge"] == "independent SCM"
+
+
+def test_the_sensitive_column_is_never_scored(result: AuditResult) -> None:
+    """Flipping the group alone, with nothing else moved, changes no score of AE and CFAD."""
+    table = make_people(50, seed=3)
+    flipped = table.assign(group=np.where(table["group"] == "a", "b", "a"))
+    first, second = result.score(table), result.score(flipped)
+    for method in ("ae", "cfad"):
+        assert first[f"{method}_score"].equals(second[f"{method}_score"])
+
+
+def test_save_and_load_give_the_same_audit(result: AuditResult, tmp_path: Path) -> None:
+    result.save(tmp_path / "audit")
+    again = AuditResult.load(tmp_path / "audit")
+    assert again.summary() == result.summary()
+    table = make_people(40, seed=5)
+    assert again.score(table).equals(result.score(table))
+    assert again.counterfactuals(table).equals(result.counterfactuals(table))
+    for world in ("factual", "counterfactual", "independent"):
+        assert np.array_equal(getattr(again.people, world), getattr(result.people, world))
+    text = json.loads((tmp_path / "audit" / "audit.json").read_text())
+    assert text["schema_version"] == 1
+    assert text["methods"]["cfad"]["metrics"]["groups"]["a"]["n"] > 0
+
+
+def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArtifactError, match=r"holds no audit: there is no audit\.json"):
+        AuditResult.load(tmp_path)
+    result.save(tmp_path)
+    (tmp_path / "people.parquet").unlink()
+    with pytest.raises(InvalidArtifactError, match="is damaged"):
+        AuditResult.load(tmp_path)
+    result.save(tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text())
+    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 1"):
+        AuditResult.load(tmp_path)
+
+
+def test_the_same_seed_gives_the_same_audit(result: AuditResult) -> None:
+    again = run_audit(make_people(600, seed=0), ROLES, QUICK)
+    for method in METHODS:
+        for world in ("train", "factual", "counterfactual", "independent"):
+            assert np.array_equal(getattr(again.scores[method], world), getattr(result.scores[method], world))
+    other = run_audit(make_people(600, seed=0), ROLES, dataclasses.replace(QUICK, seed=1))
+    assert not np.array_equal(other.scores["ae"].train, result.scores["ae"].train)
+
+
+def test_the_table_is_left_as_it_was() -> None:
+    table = make_people(300, seed=1)
+    before = table.copy()
+    run_audit(table, ROLES, QUICK)
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_without_labels_it_still_works() -> None:
+    table = make_people(400, seed=2).drop(columns="fraud")
+    found = run_audit(table, ColumnRoles("group"), QUICK)
+    metrics = found.metrics("cfad")
+    assert metrics.changing_ratio is not None
+    assert metrics.flag_rate is not None
+    assert metrics.macro_f1 is None
+    assert metrics.auc_roc is None
+    assert found.n_train_normal == found.n_train
+    assert "no-labels" in codes(found)
+    json.dumps(found.summary(), allow_nan=False)
+
+
+def test_the_detector_learns_from_normal_rows_only(result: AuditResult) -> None:
+    assert result.n_train_normal < result.n_train
+    assert len(result.scores["ae"].train) == result.n_train_normal
+    assert len(result.scores["cfad"].train) == 2 * result.n_train_normal  # its threshold comes from both worlds
+
+
+def test_true_counterfactuals_are_the_judge() -> None:
+    data = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
+    roles = ColumnRoles("S", label="label", anomaly="1")
+    truth = data.test_counterfactual
+    found = run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth)
+    assert found.judge is None
+    assert found.encoding.scaling == "raw"
+    assert np.array_equal(found.people.independent[:, 1:], truth[list(found.encoding.features)].to_numpy(float))
+    assert {"scaling", "selected-rows"} <= codes(found)
+    with pytest.raises(InvalidDataError, match="must match the test table row by row; they have 239 rows"):
+        run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth[1:])
+    with pytest.raises(InvalidDataError, match="every person must belong to the other group"):
+        run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=data.test)
+    with pytest.raises(InvalidDataError, match="True counterfactuals need the test table"):
+        run_audit(data.train, roles, QUICK, test_counterfactual=truth)
+
+
+def test_a_graph_without_a_path_is_said_loudly() -> None:
+    table = make_people(400, seed=4)
+    cut = Knowledge(forbidden=(("group", "schooling"), ("group", "income"), ("group", "debt")))
+    found = run_audit(table, ROLES, dataclasses.replace(QUICK, knowledge=cut))
+    assert found.metrics("ae").changing_ratio == 0.0
+    assert {"no-path-from-sensitive", "no-path-in-judge"} <= codes(found)
+
+
+def test_useless_detectors_are_called_out() -> None:
+    table = make_people(2000, seed=4)
+    table["fraud"] = np.where(np.random.default_rng(0).random(2000) < 0.3, "yes", "no")  # labels that mean nothing
+    found = run_audit(table, ROLES, QUICK)
+    assert "fair-because-useless" in codes(found)
+
+
+def test_rows_outside_the_groups_are_left_out_and_counted() -> None:
+    table = make_people(500, seed=6)
+    table.loc[table.index[:40], "group"] = "c"
+    found = run_audit(table, dataclasses.replace(ROLES, groups=("b", "a")), QUICK)
+    assert found.n_train + len(found.people.row) == 460
+    notice = next(notice for notice in found.notices if notice.code == "rows-outside-groups")
+    assert notice.message == "40 of 500 training rows are left out: their 'group' is neither 'b' nor 'a'."
+    assert found.encoding.groups == ("b", "a")
+    with pytest.raises(InvalidDataError, match="40 of 500 rows have a 'group' other than 'b' and 'a'"):
+        found.score(table)
+
+
+def test_oddities_become_notices() -> None:
+    table = make_people(300, seed=7).assign(same=1.0)
+    found = run_audit(table, ROLES, QUICK)
+    assert {"constant-columns", "few-rows", "scaling"} <= codes(found)
+    normal = table[table["fraud"] == "no"]
+    assert "one-label" in codes(run_audit(table, ROLES, QUICK, test=normal))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda t: t.assign(group="a"), "has 1 value \\('a'\\); there is nobody to compare with"),
+        (lambda t: t.assign(income=t["income"].where(t["income"] > 0)), "Expected finite numbers in 'income'"),
+        (lambda t: t.assign(debt=t["debt"].where(t["debt"] > 0, np.inf)), "infinite\\)"),
+        (lambda t: t.assign(job="clerk"), "found text in 'job' \\(300 rows, such as 'clerk'\\)"),
+        (lambda t: t[:120], "There are 90 training rows; at least 100 are needed"),
+        (lambda t: pd.concat([t[t["group"] == "a"], t[t["group"] == "b"][:20]]), "Group 'b' has 15 training rows"),
+        (lambda t: t.assign(fraud="yes"), "only 0 of the 225 training rows are"),
+        (lambda t: t.assign(fraud=t["fraud"].where(t["income"] > 0)), "'fraud' has .* missing cells"),
+    ],
+)
+def test_tables_that_cannot_be_audited_are_refused(spoil, message: str) -> None:
+    with pytest.raises(InvalidDataError, match=message):
+        run_audit(spoil(make_people(300, seed=8)), ROLES, QUICK)
+
+
+@pytest.mark.parametrize("stage", ["discovery", "refit", "autoencoder", "fair fine-tuning", "evaluation"])
+def test_every_stage_can_be_cancelled(stage: str) -> None:
+    recorder = Recorder(stop_in=stage)
+    with pytest.raises(AuditCancelled, match=f"during '{stage}'"):
+        run_audit(make_people(300, seed=9), ROLES, QUICK, recorder)
+    assert recorder.heard[-1][0] == stage
+
+
+def test_progress_tells_every_stage(people: pd.DataFrame) -> None:
+    recorder = Recorder()
+    run_audit(people, ROLES, QUICK, recorder)
+    assert recorder.stages() == ["discovery", "refit", "autoencoder", "fair fine-tuning", "evaluation"]
+    for _, step, total, _ in recorder.heard:
+        assert 0 <= step <= total
+    discovery = [values for stage, _, _, values in recorder.heard if stage == "discovery"]
+    assert {"loss", "h", "edges"} <= set(discovery[-1])
+    assert discovery[-1]["h"] < 1e-6
+
+
+def test_the_paper_preset_runs() -> None:
+    config = preset(
+        "paper",
+        detector=dataclasses.replace(preset("paper").detector, width=16, epochs=2, fair_epochs=1),
+        discovery=DiscoveryConfig(mode="paper", batch_size=128, rounds=3, steps_per_round=30, decoder_steps=50),
+    )
+    found = run_audit(make_people(400, seed=10), ROLES, config)
+    assert found.metrics("cfad").changing_ratio is not None
+
+
+@pytest.mark.slow
+def test_the_synthetic_bars_are_met() -> None:
+    """One seed of what docs/METHOD.md reports for five."""
+    data = generate_synthetic(4)
+    found = run_audit(
+        data.train,
+        ColumnRoles("S", label="label", anomaly="1"),
+        AuditConfig(seed=4),
+        test=data.test,
+        test_counterfactual=data.test_counterfactual,
+    )
+    cfad = next(point for point in found.quantile_curve("cfad") if point["quantile"] == 0.99)
+    twin = next(point for point in found.quantile_curve("twin") if point["quantile"] == 0.995)
+    assert cfad["macro_f1"] > 0.95
+    assert cfad["changing_ratio_independent"] < 0.20
+    assert twin["macro_f1"] > 0.95
+    assert twin["changing_ratio_independent"] < 0.05

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from cfad_core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
+from cfad_core.errors import AuditCancelled, InvalidConfigError
+from cfad_core.progress import Progress
+from tests.conftest import Recorder
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        preset("fast"),
+        preset("paper", seed=3),
+        AuditConfig(
+            knowledge=Knowledge(roots=("a",), tiers=(("a", "b"), ("c",)), forbidden=(("a", "c"),)),
+            discovery=DiscoveryConfig(l1=0.5),
+            detector=DetectorConfig(code_size=3, twin="max"),
+        ),
+    ],
+)
+def test_settings_survive_json(config: AuditConfig) -> None:
+    assert AuditConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_presets() -> None:
+    assert preset("fast") == AuditConfig()
+    assert preset("paper").discovery.mode == "paper"
+    assert preset("paper", seed=7, quantile=0.9).quantile == 0.9
+    with pytest.raises(InvalidConfigError, match="no preset 'best'; choose one of: fast, paper"):
+        preset("best")  # type: ignore[arg-type]
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        AuditConfig().seed = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"speed": 1}, "Unknown setting in 'config': speed. Known: preset, seed"),
+        ({"seed": "1"}, "'config.seed' must be of type int; got '1'"),
+        ({"seed": True}, "'config.seed' must be of type int; got True"),
+        ({"seed": -1}, "'seed' must lie between 0 and .*; got -1"),
+        ({"quantile": 1.5}, "'quantile' must lie between 0 and 1; got 1.5"),
+        ({"scaling": "log"}, "'config.scaling' must be one of auto, raw, range; got 'log'"),
+        ({"discovery": {"prune": 2.0}}, "'discovery.prune' must lie between 0 and 1"),
+        ({"detector": 5}, "'config.detector' must be an object of settings; got 5"),
+        ({"knowledge": {"roots": "age"}}, "'config.knowledge.roots' must be a list; got 'age'"),
+        ({"knowledge": {"required": [["a", "b", "c"]]}}, "must have 2 entries"),
+    ],
+)
+def test_bad_settings_are_refused(values: dict, message: str) -> None:
+    with pytest.raises(InvalidConfigError, match=message):
+        AuditConfig.from_dict(values)
+
+
+def test_progress_hears_and_stops() -> None:
+    Progress().tick("stage", 1, 2, loss=0.5)
+    recorder = Recorder()
+    recorder.tick("stage", 1, 2, loss=0.5)
+    assert recorder.heard == [("stage", 1, 2, {"loss": 0.5})]
+    with pytest.raises(AuditCancelled, match="cancelled during 'stage'"):
+        Recorder(stop_in="stage").tick("stage", 1, 2)
