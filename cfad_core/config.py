@@ -47,7 +47,7 @@ class DiscoveryConfig:
     ----------
     mode : ``joint`` learns f and A together in data space; ``paper`` is the graph autoencoder
     l1 : weight of ``||A||_1``
-    prune : edges weaker than this share of the strongest are dropped
+    prune : edges weaker than this share of the strongest (paper: of the d-th strongest) are dropped
     basis_size : B-splines that make up f (joint)
     batch_size : rows a batch, of the sums (joint) and of the training (paper)
     rounds : of the augmented Lagrangian

@@ -115,7 +115,10 @@ def _learn_as_in_paper(
     l1 = config.l1 if config.l1 is not None else 0.3
     share = config.prune if config.prune is not None else 0.3
     autoencoder = GraphAutoencoder(x, allowed, config, l1, seed)
-    weights = prune(autoencoder.learn_graph(progress), share, keep=required)
+    weights = autoencoder.learn_graph(progress)
+    strength = np.sort(np.abs(weights), axis=None)
+    # measured against the d-th strongest: single weights into nearly constant codes can be huge
+    weights = np.where((np.abs(weights) >= share * strength[-len(names)]) | required, weights, 0.0)
     weights = break_cycles(weights, keep=required)
     autoencoder.learn_function(weights, progress)
     basis = SplineBasis.covering(x, _FINE_BASIS)
