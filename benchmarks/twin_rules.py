@@ -17,7 +17,7 @@ from cfad_core import ColumnRoles, generate_synthetic, preset, run_audit
 from cfad_core.config import PAPER_QUANTILES, TwinRule
 from cfad_core.detectors.twin import twin_score
 from cfad_core.evaluation.metrics import auc_pr
-from cfad_core.evaluation.operating import ScoreCurve
+from cfad_core.evaluation.operating import Outcomes, ScoreCurve
 
 RULES: tuple[TwinRule, ...] = ("mean", "max", "min")
 
@@ -26,7 +26,7 @@ def main() -> None:
     """Print, for each rule, the mean over seeds at each of the paper's quantiles, judged by the truth."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    found: dict[str, list[tuple[float, np.ndarray, np.ndarray]]] = {rule: [] for rule in RULES}
+    found: dict[str, list[tuple[float, Outcomes]]] = {rule: [] for rule in RULES}
     for seed in parser.parse_args().seeds:
         data = generate_synthetic(seed)
         result = run_audit(
@@ -44,11 +44,12 @@ def main() -> None:
             judged = twin_score(scores.independent, truth_twin, rule)
             thresholds = np.quantile(twin_score(here, there, rule), PAPER_QUANTILES)
             at = ScoreCurve(factual, judged, result.people.is_anomaly).at(thresholds)
-            found[rule].append((auc_pr(factual, result.people.is_anomaly) or 0.0, at.macro_f1, at.changing_ratio))
+            found[rule].append((auc_pr(factual, result.people.is_anomaly) or 0.0, at))
     for rule in RULES:
-        print(f"{rule}: AUC-PR {np.mean([pr for pr, _, _ in found[rule]]):.3f}")
+        print(f"{rule}: AUC-PR {np.mean([pr for pr, _ in found[rule]]):.3f}")
         for k, quantile in enumerate(PAPER_QUANTILES):
-            f1, ratio = (np.mean([entry[part][k] for entry in found[rule]]) for part in (1, 2))
+            f1 = np.mean([at.macro_f1[k] for _, at in found[rule]])
+            ratio = np.mean([at.changing_ratio[k] for _, at in found[rule]])
             print(f"  quantile {quantile:<6} Macro-F1 {f1:.3f}  changing ratio {ratio:.3f}")
 
 
