@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 
 from cfad_core.causal.discovery import MIN_ROWS, learn_scm
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import AuditConfig
+from cfad_core.config import AuditConfig, TwinRule
 from cfad_core.data.encoding import Encoding, fit_encoding, numeric_cells
-from cfad_core.data.roles import ColumnRoles, matches, resolve_roles
+from cfad_core.data.roles import ColumnRoles, listed, matches, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
 from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoencoder
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidDataError
 from cfad_core.progress import Progress
-from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People, method_scores
+from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-STAGES = ("discovery", "edge selection", "refit", "autoencoder", "fair fine-tuning", "evaluation")
 MIN_GROUP_ROWS = 30
 _FEW_ROWS = 500
 _USELESS_AUC = 0.55
 _USELESS_FLAG_RATE = 0.005
+_SLICE = 50_000  # rows between two looks at whether to stop
 
 
 def run_audit(
@@ -71,7 +71,7 @@ def run_audit(
     notices = [*data.notices, *_graph_notices(scm, judge)]
 
     normal = data.train[data.train_is_normal]
-    normal_counterfactual = scm.counterfactual(normal)
+    normal_counterfactual = _in_slices(scm.counterfactual, normal, progress)
     with clock.timing("autoencoder"):
         plain = train_autoencoder(normal[:, 1:], config.detector, seed=config.seed, progress=progress)
     with clock.timing("fair fine-tuning"):
@@ -85,13 +85,10 @@ def run_audit(
             row=data.test_rows,
             is_anomaly=data.test_is_anomaly,
             factual=data.test,
-            counterfactual=scm.counterfactual(data.test),
-            independent=data.truth if judge is None else judge.counterfactual(data.test),
+            counterfactual=_in_slices(scm.counterfactual, data.test, progress),
+            independent=data.truth if judge is None else _in_slices(judge.counterfactual, data.test, progress),
         )
-        scores = {}
-        for k, method in enumerate(METHODS):
-            scores[method] = _score_people(method, detectors, config, scm, normal, normal_counterfactual, people)
-            progress.tick("evaluation", k + 1, len(METHODS))
+        scores = _score(detectors, config.detector.twin, scm, normal, normal_counterfactual, people, progress)
     result = AuditResult(
         roles=data.roles,
         config=config,
@@ -150,9 +147,16 @@ def _prepare(
         train_rows, test_rows, test_table = pool[kept], pool[held_out], table
     else:
         test_table = test.reset_index(drop=True)
-        resolve_roles(test_table, roles)
+        _check_test_columns(table, test_table, roles)
         train_rows, test_rows = pool, _rows_in_groups(test_table, roles, "test", notices)
     training, testing = table.iloc[train_rows], test_table.iloc[test_rows]
+    if roles.label is not None and not any(
+        matches(t[roles.label], str(roles.anomaly)).any() for t in (table, test_table)
+    ):
+        raise InvalidDataError(
+            f"No cell of the label column '{roles.label}' is '{roles.anomaly}'; it holds {listed(table[roles.label])}. "
+            "Name the value that means anomaly, or leave the label out."
+        )
 
     encoding = fit_encoding(training, roles, config.scaling)
     train, people = encoding.encode(training), encoding.encode(testing)
@@ -188,7 +192,7 @@ def _prepare(
         truth=truth,
         knows_truth=test_counterfactual is not None,
         notices=notices,
-        digest=digest(table) if test is None else digest(table, test_table),
+        digest=digest(*(frame for frame in (table, test, test_counterfactual) if frame is not None)),
     )
 
 
@@ -216,29 +220,58 @@ def _learn_models(
     return learn(data.train[own], config.seed), learn(data.train[other], config.seed + 1)
 
 
-def _score_people(
-    method: str,
+def _score(
     detectors: dict[str, Autoencoder],
-    config: AuditConfig,
+    rule: TwinRule,
     scm: StructuralModel,
     normal: Floats,
     normal_counterfactual: Floats,
     people: People,
-) -> MethodScores:
-    """Scores in every world. The threshold of CFAD is taken from both worlds: it was trained on both."""
-    train, train_twins = method_scores(detectors, config, method, normal, normal_counterfactual)
-    factual, counterfactual = method_scores(detectors, config, method, people.factual, people.counterfactual)
-    base = detectors["cfad" if method == "twin" else method]
-    independent = base.anomaly_score(people.independent[:, 1:])
-    if method == "twin":
-        twins = base.anomaly_score(scm.counterfactual(people.independent)[:, 1:])
-        independent = twin_score(independent, twins, config.detector.twin)
-    return MethodScores(
-        train=np.concatenate([train, train_twins]) if method == "cfad" else train,
-        factual=factual,
-        counterfactual=counterfactual,
-        independent=independent,
+    progress: Progress,
+) -> dict[str, MethodScores]:
+    """Scores of every method in every world.
+
+    The threshold of CFAD is taken from both worlds: it was trained on both. A twin's twin is the person and the
+    rule is symmetric, so twin scoring gives both the same score under the own SCM.
+    """
+
+    def scored(method: str, x: Floats) -> Floats:
+        return _in_slices(detectors[method].anomaly_score, x[:, 1:], progress)
+
+    plain = MethodScores(
+        train=scored("ae", normal),
+        factual=scored("ae", people.factual),
+        counterfactual=scored("ae", people.counterfactual),
+        independent=scored("ae", people.independent),
     )
+    progress.tick("evaluation", 1, len(METHODS))
+    train, train_twins = scored("cfad", normal), scored("cfad", normal_counterfactual)
+    fair = MethodScores(
+        train=np.concatenate([train, train_twins]),
+        factual=scored("cfad", people.factual),
+        counterfactual=scored("cfad", people.counterfactual),
+        independent=scored("cfad", people.independent),
+    )
+    progress.tick("evaluation", 2, len(METHODS))
+    alike = twin_score(fair.factual, fair.counterfactual, rule)
+    their_twins = scored("cfad", _in_slices(scm.counterfactual, people.independent, progress))
+    twin = MethodScores(
+        train=twin_score(train, train_twins, rule),
+        factual=alike,
+        counterfactual=alike,
+        independent=twin_score(fair.independent, their_twins, rule),
+    )
+    progress.tick("evaluation", 3, len(METHODS))
+    return {"ae": plain, "cfad": fair, "twin": twin}
+
+
+def _in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progress) -> Floats:
+    """``function`` of x, slice by slice, so that it can be cancelled; it works row by row, so this changes nothing."""
+    parts = []
+    for start in range(0, max(1, len(x)), _SLICE):
+        progress.check("evaluation")
+        parts.append(function(x[start : start + _SLICE]))
+    return np.concatenate(parts)
 
 
 def _groups(roles: ColumnRoles) -> tuple[str, str]:
@@ -257,6 +290,13 @@ def _rows_in_groups(table: pd.DataFrame, roles: ColumnRoles, which: str, notices
         )
         notices.append(Notice("rows-outside-groups", "info", message))
     return np.flatnonzero(inside)
+
+
+def _check_test_columns(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> None:
+    needed = [roles.sensitive, *([roles.label] if roles.label is not None else []), *roles.features(table)]
+    missing = [str(name) for name in needed if name not in test.columns]
+    if missing:
+        raise InvalidDataError(f"The test table lacks columns of the training table: {', '.join(missing[:10])}.")
 
 
 def _labels(table: pd.DataFrame, roles: ColumnRoles) -> Bools | None:
@@ -311,6 +351,12 @@ def _data_notices(
     if len(train) < _FEW_ROWS:
         message = f"{len(train)} training rows are few: the learned graph, and all that rests on it, is uncertain."
         notices.append(Notice("few-rows", "warning", message))
+    if train_is_anomaly is not None and train_is_anomaly.any():
+        message = (
+            f"The causal model learns from all kinds of training rows, {int(train_is_anomaly.sum())} anomalies among "
+            "them (labels are not looked at); the detector learns from the normal ones."
+        )
+        notices.append(Notice("rows-learned-from", "info", message))
     if train_is_anomaly is None:
         notices.append(
             Notice(
@@ -328,7 +374,7 @@ def _data_notices(
         )
     if test_is_anomaly is not None and (test_is_anomaly.all() or not test_is_anomaly.any()):
         kind = "anomalies" if test_is_anomaly.all() else "normal"
-        message = f"All {len(test_is_anomaly)} test rows are {kind} by '{roles.label}': AUC is undefined."
+        message = f"All {len(test_is_anomaly)} test rows are {kind} by '{roles.label}': F1 and AUC are undefined."
         notices.append(Notice("one-label", "warning", message))
     return notices
 

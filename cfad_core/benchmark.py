@@ -37,8 +37,8 @@ class Problem:
     adjacency: pd.DataFrame | None = None
 
 
-def _synthetic(seed: int, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
-    data = generate_synthetic(seed, max_selection_error=max_selection_error)
+def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
+    data = generate_synthetic(seed, max_selection_error=max_selection_error, progress=progress)
     return Problem(
         train=data.train,
         test=data.test,
@@ -48,9 +48,9 @@ def _synthetic(seed: int, max_selection_error: float = MAX_SELECTION_ERROR) -> P
     )
 
 
-DATASETS: dict[str, Callable[[int], Problem]] = {
+DATASETS: dict[str, Callable[[int, Progress], Problem]] = {
     "synthetic": _synthetic,
-    "synthetic-unfiltered": lambda seed: _synthetic(seed, max_selection_error=math.inf),
+    "synthetic-unfiltered": lambda seed, progress: _synthetic(seed, progress, max_selection_error=math.inf),
 }
 
 
@@ -75,7 +75,7 @@ def run_benchmark(
     rows: list[dict[str, Any]] = []
     for dataset in datasets:
         for seed in seeds:
-            problem = DATASETS[dataset](seed)
+            problem = DATASETS[dataset](seed, progress)
             result = run_audit(
                 problem.train,
                 problem.roles,

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, AuditCancelled):
         print("Cancelled; nothing was written.", file=sys.stderr)
         return _CANCELLED
-    except CfadError as error:
+    except (CfadError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return _USAGE_ERROR
     return 0
@@ -155,11 +155,12 @@ def _synthesize(options: argparse.Namespace) -> None:
 
 def _benchmark(options: argparse.Namespace) -> None:
     from cfad_core.benchmark import run_benchmark
-    from cfad_core.files import staged_file
+    from cfad_core.files import check_file, staged_file
 
+    check_file(options.out)
+    with TerminalProgress() as progress:
+        rows = run_benchmark(options.datasets, options.methods, options.seeds, preset(options.preset), progress)
     with staged_file(options.out) as path:
-        with TerminalProgress() as progress:
-            rows = run_benchmark(options.datasets, options.methods, options.seeds, preset(options.preset), progress)
         path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     columns = ["auc_pr", "auc_roc", "macro_f1", "changing_ratio", "changing_ratio_independent", "fit_seconds"]
     print(_aligned([["dataset", "method", "seed", *columns], *([*_cells(row, columns)] for row in rows)]))
@@ -208,7 +209,7 @@ def summary_table(result: AuditResult) -> str:
         metrics = result.metrics(method)
         values = (metrics.auc_pr, metrics.auc_roc, metrics.macro_f1, metrics.flag_rate)
         ratios = (metrics.changing_ratio, metrics.changing_ratio_independent)
-        rows.append([method, *(_shown(value) for value in (*values, *ratios))])
+        rows.append([method, *(_shown(value, metrics.n_anomaly or 0) for value in (*values, *ratios))])
     lines = [
         f"{len(people.row)} people judged ({sizes[first]} '{first}', {sizes[second]} '{second}'), "
         f"threshold = {result.config.quantile:g} quantile of training scores.",
@@ -223,8 +224,10 @@ def summary_table(result: AuditResult) -> str:
     return "\n".join(lines)
 
 
-def _shown(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.3f}"
+def _shown(value: float | None, n: int | None = None) -> str:
+    if value is None:
+        return "n/a" if n is None else f"n/a (n = {n})"
+    return f"{value:.3f}"
 
 
 def _aligned(rows: list[list[str]]) -> str:

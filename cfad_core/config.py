@@ -190,6 +190,15 @@ def _build(kind: Any, value: Any, where: str) -> Any:
 
 def _check_ranges(config: AuditConfig) -> None:
     discovery, detector = config.discovery, config.detector
+    choices: list[tuple[str, str, Any]] = [
+        ("preset", config.preset, PresetName),
+        ("scaling", config.scaling, Scaling),
+        ("discovery.mode", discovery.mode, Mode),
+        ("detector.twin", detector.twin, TwinRule),
+    ]
+    for name, choice, known in choices:
+        if choice not in get_args(known):
+            raise InvalidConfigError(f"'{name}' must be one of {', '.join(get_args(known))}; got {choice!r}.")
     within: list[tuple[str, float, float, float]] = [
         ("seed", config.seed, 0, 2**31 - 1),
         ("quantile", config.quantile, 0.0, 1.0),

@@ -18,15 +18,12 @@ def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
 
     Other files in ``folder`` stay. The file ``last`` is removed first and moved last: where it is, all are.
     """
+    is_new = not folder.exists()
     check_folder(folder)
-    _make(folder.parent)
-    try:
-        stage = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise CfadError(f"Cannot write to '{folder.parent}': {error.strerror}.") from error
+    _make(folder)
+    stage = Path(tempfile.mkdtemp(prefix=".staged-", dir=folder))  # inside: the same file system, whatever is mounted
     try:
         yield stage
-        _make(folder)
         if last is not None:
             (folder / last).unlink(missing_ok=True)
         for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
@@ -34,10 +31,12 @@ def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def check_folder(folder: Path) -> None:
-    """Fail before the work rather than after it, if ``folder`` cannot be one.
+    """Fail before the work rather than after it, if nothing can be written to ``folder``. Leaves no trace.
 
     Raises
     ------
@@ -45,13 +44,20 @@ def check_folder(folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise CfadError(f"'{folder}' is a file; choose a folder to write to.")
+    _check_writable(folder)
+
+
+def check_file(path: Path) -> None:
+    """The same for a single file."""
+    if path.is_dir():
+        raise CfadError(f"'{path}' is a folder; choose a file to write to.")
+    _check_writable(path.parent)
 
 
 @contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
     """A temporary file that becomes ``path`` when the block ends well, and vanishes otherwise."""
-    if path.is_dir():
-        raise CfadError(f"'{path}' is a folder; choose a file to write to.")
+    check_file(path)
     _make(path.parent)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -70,6 +76,14 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def _check_writable(folder: Path) -> None:
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise CfadError(f"Cannot write to '{folder}': '{existing}' is not a folder that can be written to.")
 
 
 def _make(folder: Path) -> None:

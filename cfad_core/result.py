@@ -89,10 +89,11 @@ class AuditResult:
     judge : the independent SCM, or None if the true counterfactuals were known
     people, scores : the test rows and their scores by method
     notices : what the reader must know
-    data_digest : sha256 of the tables
+    data_digest : sha256 of all tables that were given
     seconds : wall time by stage
     versions : of the packages that computed
-    n_train, n_train_normal : rows that Phase One and Phase Two learned from
+    n_train, n_train_normal : training rows, and the normal ones among them that the detectors learned from. The own
+        SCM learned from all training rows if the true counterfactuals were known, else from half of them
     """
 
     roles: ColumnRoles

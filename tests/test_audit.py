@@ -50,9 +50,10 @@ def test_an_audit_holds_what_pages_show(result: AuditResult) -> None:
 def test_counterfactuals_differ_and_the_twin_is_scored_alike(result: AuditResult) -> None:
     people = result.people
     assert (people.counterfactual[:, 0] == -people.factual[:, 0]).all()
-    income = result.scm.names.index("income")
-    moved = (people.counterfactual - people.factual)[:, income] * people.counterfactual[:, 0]
-    np.testing.assert_allclose(moved, 3.0, atol=1.0)  # income = 1.5 S + ...: the flip moves it by 3
+    table = make_people(50, seed=3)
+    twins = result.counterfactuals(table)
+    moved = (twins["income"] - table["income"]) * np.where(table["group"] == "a", 1.0, -1.0)
+    np.testing.assert_allclose(moved, 3.0, atol=0.5)  # income = 1.5 S + ...: the flip moves it by 3
     twin = result.scores["twin"]
     assert np.array_equal(twin.factual, twin.counterfactual)
     assert result.metrics("twin").changing_ratio == 0.0
@@ -144,7 +145,7 @@ def test_true_counterfactuals_are_the_judge() -> None:
     found = run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth)
     assert found.judge is None
     assert found.encoding.scaling == "raw"
-    assert np.array_equal(found.people.independent[:, 1:], truth[list(found.encoding.features)].to_numpy(float))
+    assert np.array_equal(found.people.independent, found.encoding.encode(truth))
     assert {"scaling", "selected-rows"} <= codes(found)
     with pytest.raises(InvalidDataError, match="must match the test table row by row; they have 239 rows"):
         run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth[1:])
@@ -160,6 +161,47 @@ def test_a_graph_without_a_path_is_said_loudly() -> None:
     found = run_audit(table, ROLES, dataclasses.replace(QUICK, knowledge=cut))
     assert found.metrics("ae").changing_ratio == 0.0
     assert {"no-path-from-sensitive", "no-path-in-judge"} <= codes(found)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
+def test_the_unit_of_measurement_does_not_matter(unit: float) -> None:
+    table = make_people(1500, seed=4)
+    table[["schooling", "income", "debt"]] *= unit
+    found = run_audit(table, ROLES, QUICK)
+    assert found.encoding.scaling == "raw"
+    edges = {(found.scm.names[j], found.scm.names[i]) for j, i in np.argwhere(found.scm.weights != 0)}
+    assert {("group", "income"), ("schooling", "income"), ("income", "debt")} <= edges
+    assert ("debt", "income") not in edges
+
+
+def test_an_absurd_cell_does_not_break_the_audit() -> None:
+    table = make_people(400, seed=4)
+    test = make_people(100, seed=5)
+    test.loc[3, "debt"] = 1e21
+    found = run_audit(table, ROLES, QUICK, test=test)
+    assert np.isfinite(found.scores["ae"].factual).all()
+    assert found.scores["ae"].factual.argmax() == 3
+
+
+def test_knowledge_that_leaves_no_edge_gives_an_empty_graph() -> None:
+    roots = Knowledge(roots=("schooling", "income", "debt"))
+    found = run_audit(make_people(300, seed=4), ROLES, dataclasses.replace(QUICK, knowledge=roots))
+    assert not found.scm.weights.any()
+    assert "no-path-from-sensitive" in codes(found)
+
+
+def test_a_mistyped_anomaly_value_is_refused() -> None:
+    with pytest.raises(InvalidDataError, match="No cell of the label column 'fraud' is 'Yes'; it holds 'no', 'yes'"):
+        run_audit(make_people(300, seed=4), dataclasses.replace(ROLES, anomaly="Yes"), QUICK)
+
+
+def test_a_test_table_may_lack_what_is_ignored_but_nothing_else() -> None:
+    table = make_people(300, seed=4).assign(id=1)
+    roles = dataclasses.replace(ROLES, ignore=("id",))
+    test = make_people(100, seed=5)
+    assert len(run_audit(table, roles, QUICK, test=test).people.row) == 100
+    with pytest.raises(InvalidDataError, match="The test table lacks columns of the training table: income"):
+        run_audit(table, roles, QUICK, test=test.drop(columns="income"))
 
 
 def test_useless_detectors_are_called_out() -> None:

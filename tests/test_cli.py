@@ -103,7 +103,7 @@ def test_synthesize_and_audit_its_files(quick_presets, tmp_path: Path, monkeypat
 
 
 def test_benchmark_rows(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
-    def small_world(seed: int) -> Problem:
+    def small_world(seed: int, progress: object) -> Problem:
         data = generate_synthetic(seed + 4, n_train=800, n_test_normal=200, n_test_anomaly=40)
         roles = ColumnRoles("S", label="label", anomaly="1")
         return Problem(data.train, data.test, roles, data.test_counterfactual, data.adjacency)

@@ -51,6 +51,7 @@ def test_settings_cannot_be_changed() -> None:
         ({"scaling": "log"}, "'config.scaling' must be one of auto, raw, range; got 'log'"),
         ({"discovery": {"prune": 2.0}}, "'discovery.prune' must lie between 0 and 1"),
         ({"detector": 5}, "'config.detector' must be an object of settings; got 5"),
+        ({"detector": {"twin": "median"}}, "twin' must be one of mean, max, min; got 'median'"),
         ({"knowledge": {"roots": "age"}}, "'config.knowledge.roots' must be a list; got 'age'"),
         ({"knowledge": {"required": [["a", "b", "c"]]}}, "must have 2 entries"),
     ],
@@ -58,6 +59,11 @@ def test_settings_cannot_be_changed() -> None:
 def test_bad_settings_are_refused(values: dict, message: str) -> None:
     with pytest.raises(InvalidConfigError, match=message):
         AuditConfig.from_dict(values)
+
+
+def test_choices_are_checked_however_settings_are_made() -> None:
+    with pytest.raises(InvalidConfigError, match="'discovery.mode' must be one of joint, paper; got 'papr'"):
+        AuditConfig(discovery=DiscoveryConfig(mode="papr"))  # type: ignore[arg-type]
 
 
 def test_progress_hears_and_stops() -> None:

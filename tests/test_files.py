@@ -38,5 +38,8 @@ def test_wrong_kinds_of_targets_are_refused(tmp_path: Path) -> None:
         pass
     with pytest.raises(CfadError, match="is a folder; choose a file"), staged_file(tmp_path):
         pass
-    with pytest.raises(CfadError, match="Cannot create the folder"), staged_file(tmp_path / "file" / "x.csv"):
+    with (
+        pytest.raises(CfadError, match="is not a folder that can be written to"),
+        staged_file(tmp_path / "file" / "x.csv"),
+    ):
         pass

@@ -16,7 +16,7 @@ from cfad_core.causal.graph import (
     topological_order,
 )
 from cfad_core.causal.joint import learn_jointly
-from cfad_core.causal.moments import collect_moments
+from cfad_core.causal.moments import Moments, collect_moments
 from cfad_core.causal.refit import fit_on_graph, fit_weights
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
@@ -49,8 +49,8 @@ def learn_scm(
     ----------
     x : array of shape (n, d), finite; the sensitive column holds -1 and +1
     comparable_units : whether the columns share a scale (raw), or were mapped to a common range
-    rows_were_selected : whether rows were chosen by their label; edges are then told by score matching
-        where every column is continuous
+    rows_were_selected : whether rows were chosen by their label; edges are then told by score matching where
+        every column is continuous and the units are comparable
 
     Raises
     ------
@@ -69,11 +69,15 @@ def learn_scm(
 
     rng = np.random.default_rng(seed)
     moments = collect_moments(x, SplineBasis.covering(x, config.basis_size), config.batch_size, progress)
+    if not allowed.any():  # knowledge leaves nothing to learn
+        return StructuralModel(
+            tuple(names), sensitive, np.zeros_like(allowed, dtype=np.float64), moments.mean, _flat(moments)
+        )
     weights, c = learn_jointly(moments, allowed, l1, config.rounds, rng, progress)
     candidates = _forward_edges(weights, allowed, required)
     s = list(names).index(sensitive)
     weights = fit_weights(moments, candidates, c)
-    if rows_were_selected and _is_continuous(np.delete(x, s, axis=1)):
+    if rows_were_selected and comparable_units and _is_continuous(np.delete(x, s, axis=1)):
         from cfad_core.causal.score_matching import score_matching_weights
 
         weights = score_matching_weights(
@@ -131,6 +135,10 @@ def _learn_as_in_paper(
         intercept=x.mean(axis=0) - f(x).mean(axis=0) @ weights,
         f=f,
     )
+
+
+def _flat(moments: Moments) -> Spline:
+    return Spline(moments.basis, np.zeros(moments.basis.size))
 
 
 def _is_continuous(x: Floats) -> bool:

@@ -1,7 +1,8 @@
 """From a table to numbers and back.
 
-``S`` becomes -1 (first group) and +1 (second group) and comes first. Profile attributes keep their units
-(``raw``) or are mapped to [-3, 3] each (``range``). Scale matters for causal discovery: where columns share a
+``S`` becomes -1 (first group) and +1 (second group) and comes first. Profile attributes are divided by one common
+factor (``raw``), so that the unit of measurement does not matter but their proportions stay, or are mapped to
+[-3, 3] each (``range``). Scale matters for causal discovery: where columns share a
 scale, their noise levels tell causes from effects and scaling would destroy that; where they do not, the widest
 column would drown the rest.
 """
@@ -24,6 +25,7 @@ from cfad_core.errors import InvalidDataError
 Floats = NDArray[np.float64]
 
 _HALF_RANGE = 3.0
+_COMMON_SPREAD = 3.0  # root mean square of the standard deviations after raw scaling
 _COMPARABLE = 10.0  # largest ratio of standard deviations that counts as one scale
 _CONTINUOUS = 20  # fewer distinct values make a column discrete
 _MAX_LISTED = 5
@@ -85,7 +87,7 @@ class Encoding:
         A variable that does not differ from ``original`` (n, d), the encoded table, keeps its cell as it is;
         so do columns that are no variables.
         """
-        result = table.reset_index(drop=True).copy()
+        result = table.copy()
         flipped = x[:, 0] != original[:, 0]
         if flipped.any():
             column = result[self.sensitive]
@@ -116,7 +118,9 @@ def fit_encoding(table: pd.DataFrame, roles: ColumnRoles, scaling: Scaling) -> E
     cells = numeric_cells(table, features)
     chosen = choose_scaling(cells) if scaling == "auto" else scaling
     offsets, scales = np.zeros(len(features)), np.ones(len(features))
-    if chosen == "range":
+    if chosen == "raw":
+        scales *= np.sqrt(cells.var(axis=0).mean()) / _COMMON_SPREAD
+    else:
         low, high = cells.min(axis=0), cells.max(axis=0)
         offsets = (low + high) / 2.0
         scales = np.where(high > low, (high - low) / (2.0 * _HALF_RANGE), 1.0)
@@ -134,7 +138,7 @@ def choose_scaling(cells: Floats) -> Literal["raw", "range"]:
     """``raw`` if every column is continuous and the columns share a scale, else ``range``."""
     spread = cells.std(axis=0)
     continuous = all(len(np.unique(column)) >= _CONTINUOUS for column in cells.T)
-    return "raw" if continuous and spread.max() <= _COMPARABLE * spread.min() else "range"
+    return "raw" if continuous and 0.0 < spread.max() <= _COMPARABLE * spread.min() else "range"
 
 
 def numeric_cells(table: pd.DataFrame, columns: list[str]) -> Floats:
@@ -175,7 +179,7 @@ def numeric_cells(table: pd.DataFrame, columns: list[str]) -> Floats:
 def _cells_for(groups: tuple[str, str], column: pd.Series[Any]) -> list[Any]:
     """The groups' values as the column would hold them."""
     if pd.api.types.is_bool_dtype(column):
-        return [group == "True" for group in groups]
+        return [bool(matches(pd.Series([True]), group)[0]) for group in groups]
     if pd.api.types.is_integer_dtype(column):
         return [int(float(group)) for group in groups]
     if pd.api.types.is_float_dtype(column):

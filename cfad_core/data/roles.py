@@ -49,7 +49,7 @@ class ColumnRoles:
     def features(self, table: pd.DataFrame) -> list[str]:
         """The profile attributes, in the table's order."""
         special = {self.sensitive, self.label, *self.ignore}
-        return [str(name) for name in table.columns if name not in special]
+        return [name for name in table.columns if name not in special]
 
 
 def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
@@ -68,18 +68,15 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
             )
     elif roles.anomaly is None:
         raise InvalidDataError(
-            f"Say which value of the label column '{roles.label}' means anomaly; "
-            f"it holds {_listed(table[roles.label])}."
+            f"Say which value of the label column '{roles.label}' means anomaly; it holds {listed(table[roles.label])}."
         )
-    elif not matches(table[roles.label], roles.anomaly).any() and not table[roles.label].notna().any():
-        raise InvalidDataError(f"The label column '{roles.label}' is empty.")
     column = table[roles.sensitive]
     if roles.groups is None:
         values = sorted(column.dropna().unique(), key=lambda value: (str(type(value)), value))
         if len(values) != 2:
             raise InvalidDataError(
                 f"The sensitive column '{roles.sensitive}' has {len(values)} "
-                f"{'value' if len(values) == 1 else 'values'} ({_listed(column)}); "
+                f"{'value' if len(values) == 1 else 'values'} ({listed(column)}); "
                 + ("there is nobody to compare with." if len(values) < 2 else "pick the two groups to compare.")
             )
         return dataclasses.replace(roles, groups=(str(values[0]), str(values[1])))
@@ -89,7 +86,7 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
     for group in roles.groups:
         if not matches(column, group).any():
             raise InvalidDataError(
-                f"No row of '{roles.sensitive}' holds the group '{group}'; the column holds {_listed(column)}."
+                f"No row of '{roles.sensitive}' holds the group '{group}'; the column holds {listed(column)}."
             )
     return roles
 
@@ -123,7 +120,8 @@ def _check_columns(table: pd.DataFrame, roles: ColumnRoles) -> None:
         raise InvalidDataError("No profile attribute is left besides the sensitive, label and ignored columns.")
 
 
-def _listed(column: pd.Series[Any]) -> str:
+def listed(column: pd.Series[Any]) -> str:
+    """Some of the values of a column, for a message."""
     values = [str(value) for value in column.dropna().unique()[: _MAX_LISTED + 1]]
     shown = ", ".join(f"'{value[:40]}'" for value in values[:_MAX_LISTED])
     return (shown + ", ..." if len(values) > _MAX_LISTED else shown) or "nothing"

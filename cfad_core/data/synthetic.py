@@ -1,4 +1,4 @@
-"""A world whose counterfactuals are known: the synthetic data set of the paper.
+"""A world whose counterfactuals are known: the synthetic data set of the paper, in worlds that can be learnt.
 
 Structural equations over ``S`` (a root), ``X1 .. Xm`` and a decision ``Y`` that nothing depends on::
 
@@ -7,6 +7,9 @@ Structural equations over ``S`` (a root), ``X1 .. Xm`` and a decision ``Y`` that
 
 Rows are kept by where ``y`` falls in both worlds, so that half of the people keep their label when ``S``
 is flipped and half change it. The true graph and the true counterfactuals are for judging only.
+
+Choosing rows by ``y`` can hide the answer from everybody (see ``max_selection_error``); such graphs are
+replaced by the next one of the seed's stream, as are those that cannot fill their cells.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.errors import InvalidDataError
+from cfad_core.progress import Progress
 
 Floats = NDArray[np.float64]
 
@@ -75,6 +79,7 @@ def generate_synthetic(
     n_variables: int = 19,
     expected_degree: float = 5.0,
     max_selection_error: float = MAX_SELECTION_ERROR,
+    progress: Progress | None = None,
 ) -> SyntheticData:
     """Draw the synthetic data set.
 
@@ -120,7 +125,7 @@ def generate_synthetic(
         graph = _draw_graph(rng, n_variables + 1, expected_degree)
         if np.count_nonzero(graph.decision[1:]) < _MIN_CAUSES:
             continue
-        cells = _fill_cells(rng, graph, need, max_selection_error)
+        cells = _fill_cells(rng, graph, need, max_selection_error, progress or Progress())
         if cells is not None:
             return _assemble(rng, graph, cells, n_train)
     raise InvalidDataError(
@@ -193,7 +198,11 @@ def _draw(rng: np.random.Generator, graph: _Graph) -> tuple[Floats, NDArray[np.f
 
 
 def _fill_cells(
-    rng: np.random.Generator, graph: _Graph, need: dict[_Cell, int], max_selection_error: float
+    rng: np.random.Generator,
+    graph: _Graph,
+    need: dict[_Cell, int],
+    max_selection_error: float,
+    progress: Progress,
 ) -> dict[_Cell, _Twins] | None:
     """Draw until every cell is full; None as soon as this graph is clearly unfit."""
     levels = (0.01, 0.30, 0.40, 0.68, 0.70, 0.85, 0.90, 0.99)
@@ -202,6 +211,7 @@ def _fill_cells(
     kept: dict[_Cell, list[_Twins]] = {cell: [] for cell in need}
     count = dict.fromkeys(need, 0)
     for draws in range(_CHUNK, _MAX_DRAWS + 1, _CHUNK):
+        progress.check("drawing people")
         s, noise, y, y_other = _draw(rng, graph)
         # the label in this world, then what the other world must show: unchanged, changed
         here = ((y > q[0.30]) & (y < q[0.40]), (y < q[0.01]) | (y > q[0.99]))

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 
 _BLOCK = 1024  # rows scored at once, always exactly as many: the same arithmetic for every row
 _DISCRIMINATOR_WIDTH = 64
+_LARGEST_INPUT = 1e9  # standard deviations; beyond, everything is equally absurd
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,10 @@ class Autoencoder:
     scale: Floats
     encoder: torch.nn.Sequential
     decoder: torch.nn.Sequential
+
+    @property
+    def code_size(self) -> int:
+        return int(list(self.encoder.parameters())[-1].shape[0])
 
     def anomaly_score(self, x: Floats) -> Floats:
         """``g`` of each row of x (n, m): higher = more anomalous."""
@@ -63,12 +68,13 @@ class Autoencoder:
                 block = torch.zeros((_BLOCK, x.shape[1]))
                 block[: len(rows)] = rows
                 error = block - self.decoder(self.encoder(block))
-                parts[start : start + _BLOCK] = (error[: len(rows)] ** 2).numpy()
+                parts[start : start + _BLOCK] = error[: len(rows)].double().numpy() ** 2
         return parts
 
     def prepare(self, x: Floats) -> torch.Tensor:
-        """Scaled inputs of the network."""
-        return torch.from_numpy(((x - self.center) / self.scale).astype(np.float32))
+        """Scaled inputs of the network, within what its arithmetic can carry."""
+        scaled = np.clip((x - self.center) / self.scale, -_LARGEST_INPUT, _LARGEST_INPUT)
+        return torch.from_numpy(scaled.astype(np.float32))
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Everything that must be saved, by name."""
@@ -154,8 +160,7 @@ def fine_tune(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         width = _DISCRIMINATOR_WIDTH
-        code = code_size(x.shape[1], config)
-        discriminator = dense_network([code, width, width, 1], torch.nn.ReLU)
+        discriminator = dense_network([model.code_size, width, width, 1], torch.nn.ReLU)
     game = _Game(model, discriminator, model.prepare(x), model.prepare(x_counterfactual), config)
     train(
         game.step,

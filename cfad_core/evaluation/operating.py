@@ -29,7 +29,7 @@ class Outcomes:
     changing_ratio : share whose outcome differs between the worlds
     newly_flagged, newly_cleared : its two directions: flagged only in the other world, only in this one
     true_positive, false_positive, false_negative, true_negative : counts; ``nan`` without labels
-    macro_f1 : mean of the F1 of anomalies and of normal rows; ``nan`` without labels
+    macro_f1 : mean of the F1 of anomalies and of normal rows; ``nan`` unless there are both
     """
 
     n: int
@@ -82,7 +82,8 @@ class ScoreCurve:
             tp = _above(self._anomalies, t)
             fp, fn = flagged - tp, len(self._anomalies) - tp
             tn = self.n - flagged - fn
-            macro_f1 = 0.5 * (_f1(tp, fp, fn) + _f1(tn, fn, fp))
+            if 0 < len(self._anomalies) < self.n:
+                macro_f1 = 0.5 * (_f1(tp, fp, fn) + _f1(tn, fn, fp))
         return Outcomes(
             n=self.n,
             threshold=t,
@@ -106,6 +107,6 @@ def _above(ascending: Floats, threshold: Floats) -> Floats:
 
 
 def _f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
-    """2 tp / (2 tp + fp + fn), and 0 where the class is neither present nor predicted, as scikit-learn has it."""
+    """2 tp / (2 tp + fp + fn); the class is present, so this is defined."""
     total = 2.0 * tp + fp + fn
-    return np.divide(2.0 * tp, total, out=np.zeros_like(total), where=total > 0)
+    return 2.0 * tp / total

@@ -103,6 +103,14 @@ def test_decoding_flips_the_group_and_keeps_what_did_not_move() -> None:
     np.testing.assert_allclose(back["pay"], [1.5 + 8.0 / 6.0, 2.5, 3.5, 9.5])
 
 
+def test_numbers_may_name_the_groups_of_a_boolean_column() -> None:
+    frame = table().assign(sex=[True, False, True, False])
+    encoding = fit_encoding(frame, resolve_roles(frame, ColumnRoles("sex", groups=("0", "1"), ignore=("id",))), "raw")
+    x = encoding.encode(frame)
+    assert x[:, 0].tolist() == [1.0, -1.0, 1.0, -1.0]
+    assert encoding.decode(x * np.array([-1.0, 1, 1, 1]), x, frame)["sex"].tolist() == [False, True, False, True]
+
+
 @pytest.mark.parametrize("values", [[0, 1], [0.5, 1.5], [False, True], ["x", "y"]])
 def test_the_group_keeps_its_type(values: list) -> None:
     frame = table().assign(sex=[values[0], values[1]] * 2)
