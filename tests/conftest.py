@@ -15,6 +15,8 @@ from cfad_core.config import AuditConfig, DetectorConfig
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.progress import Progress
 
+torch.set_num_threads(1)  # the networks here are tiny: threads would only wait for each other
+
 
 @pytest.fixture(autouse=True)
 def _leave_global_random_state_alone():
