@@ -336,7 +336,7 @@ def _data_notices(
         Notice(
             "scaling",
             "info",
-            "Columns share a scale and keep their units."
+            "Columns share a scale; all are divided by one common factor before learning."
             if encoding.scaling == "raw"
             else "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
         )

@@ -25,11 +25,19 @@ STAGE = "discovery"
 SMOOTHING = 1e-3  # weight of f's roughness: enough to decide where there are no data
 _H_TOLERANCE = 1e-8
 _RHO_MAX = 1e12
+_HUGE = 1e30
 
 
 def acyclicity(weights: Floats) -> tuple[float, Floats]:
-    """``h(A) = tr(exp(A * A)) - d``, zero exactly for a DAG, and its gradient ``2 exp(A * A)^T * A``."""
-    exponential = expm(weights * weights)
+    """``h(A) = tr(exp(A * A)) - d``, zero exactly for a DAG, and its gradient ``2 exp(A * A)^T * A``.
+
+    A line search may try weights whose exponential overflows; these get a huge finite value, downhill to smaller
+    weights, so that it turns back.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponential = expm(weights * weights)
+    if not np.isfinite(exponential).all():
+        return _HUGE, _HUGE * weights / np.abs(weights).max()
     return float(np.trace(exponential)) - len(weights), 2.0 * exponential.T * weights
 
 

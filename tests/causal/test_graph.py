@@ -94,6 +94,13 @@ def test_acyclicity_by_hand_and_by_finite_differences() -> None:
         assert gradient[j, i] == pytest.approx(slope, abs=1e-5)
 
 
+def test_acyclicity_of_enormous_weights_is_finite_and_points_back() -> None:
+    h, gradient = acyclicity(np.array([[0.0, 1e3], [-1e3, 0.0]]))
+    assert np.isfinite(h)
+    assert h > 1e20
+    assert np.array_equal(np.sign(gradient), [[0.0, 1.0], [-1.0, 0.0]])
+
+
 def test_structural_hamming_distance_counts_a_reversal_once() -> None:
     first = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
     second = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0]], dtype=bool)
