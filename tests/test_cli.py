@@ -205,7 +205,8 @@ def test_ctrl_c_ends_quietly_and_writes_nothing(tmp_path: Path) -> None:
     time.sleep(3.0)  # reading or learning by now, and far from done
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
+    # a shell sees 130 in both cases: Python dies of the signal itself if it struck inside an exec() of some import
+    assert process.returncode in (130, -signal.SIGINT), errors
     assert errors == "Cancelled; nothing was written.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
 

@@ -1,4 +1,4 @@
-"""Reading tables, and telling two of them apart."""
+"""Telling tables apart, and writing them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from cfad_core.errors import InvalidDataError
 from cfad_core.files import staged_file
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV file with a header line.
-
-    Raises
-    ------
-    InvalidDataError
-        If there is no such file, or it holds no table.
-    """
-    if not path.is_file():
-        raise InvalidDataError(f"There is no file '{path}'.")
-    try:
-        table = pd.read_csv(path)
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InvalidDataError(f"Cannot read '{path}' as a CSV table: {str(error).strip()}") from error
-    if table.empty:
-        raise InvalidDataError(f"'{path}' has a header but no rows.")
-    return table
 
 
 def digest(*tables: pd.DataFrame) -> str:

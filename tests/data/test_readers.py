@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfad_core.data.readers import Limits, distinct_names, excel_sheets, read_table
+from cfad_core.errors import InvalidDataError
+
+
+def test_a_plain_table(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("a,b,c\n1,x,1.5\n2,y,\n")
+    table = read_table(path)
+    assert table["a"].tolist() == [1, 2]
+    assert table["b"].tolist() == ["x", "y"]
+    assert np.isnan(table["c"][1])
+    assert read_table(path.read_bytes(), name="people.csv").equals(table)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a;b\n1,5;x\n2,25;y\n", {"a": [1.5, 2.25], "b": ["x", "y"]}),  # semicolon, decimal comma
+        (b"a;b\n1.5;x\n2.25;y\n", {"a": [1.5, 2.25], "b": ["x", "y"]}),
+        (b"a\tb\n1\tx\n2\ty\n", {"a": [1, 2], "b": ["x", "y"]}),
+        (b"a|b\n1|x\n2|y\n", {"a": [1, 2], "b": ["x", "y"]}),
+        (b"\xef\xbb\xbfa,b\n1,x\n2,y\n", {"a": [1, 2], "b": ["x", "y"]}),  # byte order mark
+        ("a,b\n1,é\n2,ü\n".encode("cp1252"), {"a": [1, 2], "b": ["é", "ü"]}),
+        ("a,b\n1,é\n2,ü\n".encode(), {"a": [1, 2], "b": ["é", "ü"]}),
+        ("a,b\n1,é\n2,ü\n".encode("utf-16"), {"a": [1, 2], "b": ["é", "ü"]}),
+        (b'a,b\n1,"two\nlines"\n2,"a, b"\n', {"a": [1, 2], "b": ["two\nlines", "a, b"]}),  # quoted newline
+        (b"a,b\r\n1,x\r\n2,y\r\n", {"a": [1, 2], "b": ["x", "y"]}),
+        (b"a, b\n1, x\n2, ?\n", {"a": [1, 2], "b": ["x", np.nan]}),  # ' ?' is missing
+        (b"a\n1\n2\n", {"a": [1, 2]}),
+    ],
+)
+def test_dialects_are_told(content: bytes, expected: dict) -> None:
+    pd.testing.assert_frame_equal(read_table(content, name="t.csv"), pd.DataFrame(expected), check_dtype=False)
+
+
+def test_gzip_tsv_parquet_and_excel(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    packed = gzip.compress(frame.to_csv(index=False).encode())
+    assert read_table(packed, name="t.csv.gz").equals(frame)
+    assert read_table(frame.to_csv(index=False, sep="\t").encode(), name="T.TSV").equals(frame)
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").equals(frame)
+
+
+def test_excel_sheets(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    write_excel(path, {"first": [["a", "b"], [1, "x"], [2, "y"]], "second": [["c"], [3]], "nothing": []})
+    assert excel_sheets(path) == ["first", "second", "nothing"]
+    assert read_table(path)["a"].tolist() == [1, 2]
+    assert read_table(path.read_bytes(), name="t.xlsx", sheet="second")["c"].tolist() == [3]
+    with pytest.raises(InvalidDataError, match="has no sheet 'third'; it has: first, second, nothing"):
+        read_table(path, sheet="third")
+    with pytest.raises(InvalidDataError, match="Sheet 'nothing' of .* is empty"):
+        read_table(path, sheet="nothing")
+
+
+def write_excel(path: Path, sheets: dict[str, list[list[object]]]) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+
+
+def test_hostile_names_stay_distinct_and_short() -> None:
+    names = ["a", "a", "", "  ", "![x](http://evil)", "<script>", "=1+1", "x" * 10_000, "x" * 10_000, "new\nline", None]
+    clean = distinct_names(names)
+    assert len(set(clean)) == len(names)
+    assert all(0 < len(name) <= 100 for name in clean)
+    assert clean[:4] == ["a", "a (2)", "column 3", "column 4"]
+    assert clean[4:7] == ["![x](http://evil)", "<script>", "=1+1"]
+    assert clean[9] == "new line"
+
+
+def test_duplicated_headers_keep_their_columns() -> None:
+    table = read_table(b"a,a,,b\n1,2,3,4\n5,6,7,8\n", name="t.csv")
+    assert list(table.columns) == ["a", "a (2)", "column 3", "b"]
+    assert table["a (2)"].tolist() == [2, 6]
+
+
+@given(st.lists(st.text(max_size=150) | st.none() | st.floats(), max_size=12))
+def test_any_names_become_usable(names: list) -> None:
+    clean = distinct_names(names)
+    assert len(set(clean)) == len(names)
+    assert all(name.strip() and len(name) <= 100 for name in clean)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=400), st.sampled_from(["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.xlsx", "t.doc"]))
+def test_garbage_is_a_clear_error_or_a_table(content: bytes, name: str) -> None:
+    with contextlib.suppress(InvalidDataError):
+        assert len(read_table(content, name=name)) > 0
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b"", "t.csv", "'t.csv' is empty"),
+        (b"a,b\n", "t.csv", "has a header but no rows"),
+        (b"a,b\n1,2\n1,2,3,4\n", "t.csv", "line 3 .*4 fields.* header has 2"),
+        (b"x", "t.doc", "of no known format; known are: .csv, .tsv"),
+        (b"not gzip", "t.csv.gz", "Cannot read 't.csv.gz' as a CSV table"),
+        (b"not parquet", "t.parquet", "Cannot read 't.parquet' as a Parquet file"),
+        (b"not excel", "t.xlsx", "Cannot read 't.xlsx' as an Excel file"),
+        (b"a,b\n1,\x00\n", "t.csv", "is not a text file"),
+    ],
+)
+def test_what_is_no_table_is_refused(content: bytes, name: str, message: str) -> None:
+    with pytest.raises(InvalidDataError, match=message):
+        read_table(content, name=name)
+
+
+def test_limits_are_kept(tmp_path: Path) -> None:
+    content = b"a,b\n" + b"1,2\n" * 100
+    with pytest.raises(InvalidDataError, match="has 404 bytes; at most 100 are read"):
+        read_table(content, name="t.csv", limits=Limits(bytes=100))
+    with pytest.raises(InvalidDataError, match="rows; at most 50 are read"):
+        read_table(content, name="t.csv", limits=Limits(rows=50))
+    with pytest.raises(InvalidDataError, match="has 2 columns; at most 1 are read"):
+        read_table(content, name="t.csv", limits=Limits(columns=1))
+    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * 300_000)
+    with pytest.raises(InvalidDataError, match="unpacks to more than 100,000 bytes"):
+        read_table(bomb, name="t.csv.gz", limits=Limits(bytes=100_000))
+    pd.DataFrame({"a": range(100)}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InvalidDataError, match="has 100 rows; at most 50 are read"):
+        read_table(tmp_path / "t.parquet", limits=Limits(rows=50))
+
+
+def test_a_missing_file_and_nameless_bytes(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match="There is no file"):
+        read_table(tmp_path / "none.csv")
+    with pytest.raises(InvalidDataError, match="Bytes need the name of the file"):
+        read_table(b"a\n1\n")
