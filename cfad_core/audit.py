@@ -23,6 +23,7 @@ from cfad_core.data.tables import digest
 from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoencoder
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidDataError
+from cfad_core.notices import data_notices, graph_notices, usefulness_notices
 from cfad_core.progress import Progress
 from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People
 
@@ -30,9 +31,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 MIN_GROUP_ROWS = 30
-_FEW_ROWS = 500
-_USELESS_AUC = 0.55
-_USELESS_FLAG_RATE = 0.005
 _SLICE = 50_000  # rows between two looks at whether to stop
 
 
@@ -68,7 +66,7 @@ def run_audit(
     data = _prepare(table, roles, config, test, test_counterfactual)
     with clock.timing("discovery"):
         scm, judge = _learn_models(data, config, progress)
-    notices = [*data.notices, *_graph_notices(scm, judge)]
+    notices = [*data.notices, *graph_notices(scm, judge)]
 
     normal = data.train[data.train_is_normal]
     normal_counterfactual = _in_slices(scm.counterfactual, normal, progress)
@@ -105,7 +103,7 @@ def run_audit(
         n_train=len(data.train),
         n_train_normal=len(normal),
     )
-    return replace(result, notices=(*notices, *_usefulness_notices(result)))
+    return replace(result, notices=(*notices, *usefulness_notices(result)))
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ def _prepare(
         if (truth[:, 0] != -people[:, 0]).any():
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    notices += _data_notices(encoding, roles, train, train_is_anomaly, test_is_anomaly, selected)
+    notices += data_notices(encoding, roles, train, train_is_anomaly, test_is_anomaly, selected)
     return _Prepared(
         roles=roles,
         encoding=encoding,
@@ -322,94 +320,6 @@ def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
             )
     if len(train) < 2 * MIN_ROWS:
         raise InvalidDataError(f"There are {len(train)} training rows; at least {2 * MIN_ROWS} are needed.")
-
-
-def _data_notices(
-    encoding: Encoding,
-    roles: ColumnRoles,
-    train: Floats,
-    train_is_anomaly: Bools | None,
-    test_is_anomaly: Bools | None,
-    selected: bool,
-) -> list[Notice]:
-    notices = [
-        Notice(
-            "scaling",
-            "info",
-            "Columns share a scale; all are divided by one common factor before learning."
-            if encoding.scaling == "raw"
-            else "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
-        )
-    ]
-    constant = [name for name, column in zip(encoding.names, train.T, strict=True) if np.ptp(column) == 0.0]
-    if constant:
-        notices.append(
-            Notice(
-                "constant-columns", "warning", f"These columns never change and tell nothing: {', '.join(constant)}."
-            )
-        )
-    if len(train) < _FEW_ROWS:
-        message = f"{len(train)} training rows are few: the learned graph, and all that rests on it, is uncertain."
-        notices.append(Notice("few-rows", "warning", message))
-    if train_is_anomaly is not None and train_is_anomaly.any():
-        message = (
-            f"The causal model learns from all kinds of training rows, {int(train_is_anomaly.sum())} anomalies among "
-            "them (labels are not looked at); the detector learns from the normal ones."
-        )
-        notices.append(Notice("rows-learned-from", "info", message))
-    if train_is_anomaly is None:
-        notices.append(
-            Notice(
-                "no-labels", "info", "Without labels all training rows are taken for normal, and there is no F1 or AUC."
-            )
-        )
-    elif selected:
-        notices.append(
-            Notice(
-                "selected-rows",
-                "info",
-                "All training rows are normal. Rows chosen by their label bias a causal model; edges are therefore "
-                "told by score matching where all columns are continuous.",
-            )
-        )
-    if test_is_anomaly is not None and (test_is_anomaly.all() or not test_is_anomaly.any()):
-        kind = "anomalies" if test_is_anomaly.all() else "normal"
-        message = f"All {len(test_is_anomaly)} test rows are {kind} by '{roles.label}': F1 and AUC are undefined."
-        notices.append(Notice("one-label", "warning", message))
-    return notices
-
-
-def _graph_notices(scm: StructuralModel, judge: StructuralModel | None) -> list[Notice]:
-    notices = []
-    if not scm.affected:
-        message = (
-            f"In the learned graph '{scm.sensitive}' affects nothing, so every counterfactual equals the person and "
-            "every detector looks fair. This is a statement about the graph, not about the detector."
-        )
-        notices.append(Notice("no-path-from-sensitive", "warning", message))
-    if judge is not None and not judge.affected:
-        message = f"In the independent judge's graph '{scm.sensitive}' affects nothing: its ratio of 0 says nothing."
-        notices.append(Notice("no-path-in-judge", "warning", message))
-    return notices
-
-
-def _usefulness_notices(result: AuditResult) -> list[Notice]:
-    notices = []
-    for method in METHODS:
-        metrics = result.metrics(method)
-        if metrics.auc_roc is not None and metrics.auc_roc < _USELESS_AUC:
-            message = (
-                f"{method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low "
-                "changing ratio of it is fair because useless."
-            )
-            notices.append(Notice("fair-because-useless", "warning", message))
-        elif metrics.flag_rate is not None and metrics.flag_rate < _USELESS_FLAG_RATE:
-            message = (
-                f"{method} flags {metrics.flag_rate:.2%} of the test rows: where almost nobody is flagged, almost "
-                "nobody's outcome can change."
-            )
-            notices.append(Notice("fair-because-useless", "warning", message))
-    return notices
 
 
 class _Clock:

@@ -21,6 +21,7 @@ ROOMS = [
     ["data"],
     ["causal", "detectors", "evaluation"],
     ["result"],
+    ["notices"],
     ["audit"],
     ["benchmark"],
     ["store"],
