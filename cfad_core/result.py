@@ -202,6 +202,7 @@ class AuditResult:
 
     def summary(self) -> dict[str, Any]:
         """The content of ``audit.json``."""
+        variables, strengths = self.scm.strengths()
         return {
             "schema_version": SCHEMA_VERSION,
             "roles": self.roles.to_dict(),
@@ -215,11 +216,11 @@ class AuditResult:
             "judge": "true counterfactuals" if self.judge is None else "independent SCM",
             "encoding": self.encoding.to_dict(),
             "graph": {
-                "variables": list(self.scm.names),
+                "variables": variables,
                 "affected_by_sensitive": list(self.scm.affected_names),
                 "edges": [
-                    {"cause": self.scm.names[j], "effect": self.scm.names[i], "weight": float(self.scm.weights[j, i])}
-                    for j, i in np.argwhere(self.scm.weights != 0.0)
+                    {"cause": variables[j], "effect": variables[i], "weight": float(strengths[j, i])}
+                    for j, i in np.argwhere(strengths != 0.0)
                 ],
             },
             "methods": {

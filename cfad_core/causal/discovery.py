@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,12 +12,15 @@ from cfad_core.causal.graph import (
     Mask,
     allowed_edges,
     break_cycles,
+    membership,
     prune,
     required_edges,
+    spread,
+    strength_between,
     topological_order,
 )
 from cfad_core.causal.joint import learn_jointly
-from cfad_core.causal.moments import Moments, collect_moments
+from cfad_core.causal.moments import collect_moments
 from cfad_core.causal.refit import fit_on_graph, fit_weights
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
@@ -36,6 +40,7 @@ def learn_scm(
     names: Sequence[str],
     sensitive: str,
     *,
+    variables: Sequence[str] | None = None,
     config: DiscoveryConfig | None = None,
     knowledge: Knowledge | None = None,
     comparable_units: bool = True,
@@ -48,6 +53,8 @@ def learn_scm(
     Parameters
     ----------
     x : array of shape (n, d), finite; the sensitive column holds -1 and +1
+    variables : the variable that each column belongs to, where some have several columns; knowledge, pruning and
+        acyclicity are about variables
     comparable_units : whether the columns share a scale (raw), or were mapped to a common range
     rows_were_selected : whether rows were chosen by their label; edges are then told by score matching where
         every column is continuous and the units are comparable
@@ -59,22 +66,23 @@ def learn_scm(
     """
     config, knowledge, progress = config or DiscoveryConfig(), knowledge or Knowledge(), progress or Progress()
     x = _checked(x, names, sensitive)
-    allowed = allowed_edges(names, sensitive, knowledge)
-    required = required_edges(names, knowledge)
+    distinct, belongs = membership(variables or names)
+    allowed = spread(allowed_edges(distinct, sensitive, knowledge), belongs)
+    required = required_edges(distinct, knowledge)
+    column_variables = tuple(variables) if variables is not None and len(distinct) < len(names) else ()
+    build = functools.partial(StructuralModel, tuple(names), sensitive, variables=column_variables)
     if config.mode == "paper":
-        return _learn_as_in_paper(x, names, sensitive, config, allowed, required, seed, progress)
+        return build(*_learn_as_in_paper(x, config, allowed, required, belongs, seed, progress))
 
     l1 = config.l1 if config.l1 is not None else (0.05 if comparable_units else 0.01)
     share = config.prune if config.prune is not None else (0.2 if comparable_units else 0.1)
-
     rng = np.random.default_rng(seed)
     moments = collect_moments(x, SplineBasis.covering(x, config.basis_size), config.batch_size, progress)
     if not allowed.any():  # knowledge leaves nothing to learn
-        return StructuralModel(
-            tuple(names), sensitive, np.zeros_like(allowed, dtype=np.float64), moments.mean, _flat(moments)
-        )
-    weights, c = learn_jointly(moments, allowed, l1, config.rounds, rng, progress)
-    candidates = _forward_edges(weights, allowed, required)
+        nothing = np.zeros(moments.basis.size)
+        return build(np.zeros(allowed.shape), moments.mean, Spline(moments.basis, nothing))
+    weights, c = learn_jointly(moments, allowed, belongs, l1, config.rounds, rng, progress)
+    candidates = spread(_forward_edges(strength_between(weights, belongs), required), belongs) & allowed
     s = list(names).index(sensitive)
     weights = fit_weights(moments, candidates, c)
     if rows_were_selected and comparable_units and _is_continuous(np.delete(x, s, axis=1)):
@@ -83,62 +91,48 @@ def learn_scm(
         weights = score_matching_weights(
             x, moments.basis, candidates, weights, c, sensitive=s, rng=rng, progress=progress
         )
-    edges = (prune(weights, share, keep=required) != 0.0) | required
+    strong = prune(strength_between(weights, belongs), share, keep=required) != 0.0
+    edges = candidates & spread(strong | required, belongs)
     weights, c = fit_on_graph(moments, edges, c, progress)
-    return StructuralModel(
-        names=tuple(names),
-        sensitive=sensitive,
-        weights=weights,
-        intercept=moments.intercept(weights, c),
-        f=Spline(moments.basis, c),
-    )
+    return build(weights, moments.intercept(weights, c), Spline(moments.basis, c))
 
 
-def _forward_edges(weights: Floats, allowed: Mask, required: Mask) -> Mask:
-    """All allowed edges along the causal order that the learned weights imply: acyclic by construction."""
-    backbone = np.where(required & (weights == 0.0), 1e-12, prune(weights, 0.1, keep=required))
+def _forward_edges(strength: Floats, required: Mask) -> Mask:
+    """All edges between variables along the causal order that their strengths imply: acyclic by construction."""
+    backbone = np.where(required & (strength == 0.0), 1e-12, prune(strength, 0.1, keep=required))
     order = topological_order(break_cycles(backbone, keep=required) != 0.0)
     place = np.argsort(order)
     forward: Mask = place[:, None] < place[None, :]
-    return forward & allowed
+    return forward
 
 
 def _learn_as_in_paper(
     x: Floats,
-    names: Sequence[str],
-    sensitive: str,
     config: DiscoveryConfig,
     allowed: Mask,
     required: Mask,
+    belongs: Floats,
     seed: int,
     progress: Progress,
-) -> StructuralModel:
+) -> tuple[Floats, Floats, Spline]:
+    """Weights, intercepts and f of the graph autoencoder."""
     from cfad_core.causal.paper import GraphAutoencoder
 
     # A mixes hidden representations here, whose scale is free: it takes a stronger l1 to make it sparse
     l1 = config.l1 if config.l1 is not None else 0.3
     share = config.prune if config.prune is not None else 0.3
-    autoencoder = GraphAutoencoder(x, allowed, config, l1, seed)
+    autoencoder = GraphAutoencoder(x, allowed, belongs, config, l1, seed)
     weights = autoencoder.learn_graph(progress)
-    strength = np.sort(np.abs(weights), axis=None)
+    strength = strength_between(weights, belongs)
     # measured against the d-th strongest: single weights into nearly constant codes can be huge
-    weights = np.where((np.abs(weights) >= share * strength[-len(names)]) | required, weights, 0.0)
-    weights = break_cycles(weights, keep=required)
+    enough = share * np.sort(strength, axis=None)[-len(strength)]
+    strength = np.where((strength >= enough) | required, np.maximum(strength, 1e-12), 0.0)
+    weights = np.where(spread(break_cycles(strength, keep=required) != 0.0, belongs), weights, 0.0)
     autoencoder.learn_function(weights, progress)
     basis = SplineBasis.covering(x, _FINE_BASIS)
     points = np.linspace(basis.low, basis.high, 10 * _FINE_BASIS)
     f = Spline.interpolating(basis, points, autoencoder.function(points))
-    return StructuralModel(
-        names=tuple(names),
-        sensitive=sensitive,
-        weights=weights,
-        intercept=x.mean(axis=0) - f(x).mean(axis=0) @ weights,
-        f=f,
-    )
-
-
-def _flat(moments: Moments) -> Spline:
-    return Spline(moments.basis, np.zeros(moments.basis.size))
+    return weights, x.mean(axis=0) - f(x).mean(axis=0) @ weights, f
 
 
 def _is_continuous(x: Floats) -> bool:

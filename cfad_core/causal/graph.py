@@ -77,6 +77,29 @@ def _check_names(names: Sequence[str], knowledge: Knowledge) -> None:
         raise InvalidConfigError(f"A column belongs to one tier only; in several: {', '.join(twice)}.")
 
 
+def membership(variables: Sequence[str]) -> tuple[list[str], Floats]:
+    """The distinct variables, and which column belongs to which: shape (columns, variables), 0 or 1.
+
+    A variable may have several columns, as a category has one for each level.
+    """
+    distinct = list(dict.fromkeys(variables))
+    belongs = np.zeros((len(variables), len(distinct)))
+    belongs[np.arange(len(variables)), [distinct.index(name) for name in variables]] = 1.0
+    return distinct, belongs
+
+
+def strength_between(weights: Floats, belongs: Floats) -> Floats:
+    """Euclidean norm of the weights from each variable to each other, shape (variables, variables)."""
+    strength: Floats = np.sqrt(belongs.T @ (weights * weights) @ belongs)
+    return strength
+
+
+def spread(edges: Mask, belongs: Floats) -> Mask:
+    """Edges between variables as edges between their columns."""
+    columns: Mask = (belongs @ edges.astype(np.float64) @ belongs.T) > 0.0
+    return columns
+
+
 def prune(weights: Floats, share: float, keep: Mask | None = None) -> Floats:
     """Drop edges weaker than ``share`` of the strongest, except those to ``keep``."""
     strength = np.abs(weights)

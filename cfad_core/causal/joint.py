@@ -28,27 +28,38 @@ _RHO_MAX = 1e12
 _HUGE = 1e30
 
 
-def acyclicity(weights: Floats) -> tuple[float, Floats]:
+def acyclicity(weights: Floats, belongs: Floats | None = None) -> tuple[float, Floats]:
     """``h(A) = tr(exp(A * A)) - d``, zero exactly for a DAG, and its gradient ``2 exp(A * A)^T * A``.
+
+    If columns belong to variables (``belongs``, shape (columns, variables)), ``A * A`` is summed over each pair of
+    variables first: it is the variables that must not form a cycle.
 
     A line search may try weights whose exponential overflows; these get a huge finite value, downhill to smaller
     weights, so that it turns back.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        exponential = expm(weights * weights)
+        squares = weights * weights
+        exponential = expm(squares if belongs is None else belongs.T @ squares @ belongs)
     if not np.isfinite(exponential).all():
         return _HUGE, _HUGE * weights / np.abs(weights).max()
-    return float(np.trace(exponential)) - len(weights), 2.0 * exponential.T * weights
+    slope = exponential.T if belongs is None else belongs @ exponential.T @ belongs.T
+    return float(np.trace(exponential)) - len(exponential), 2.0 * slope * weights
 
 
 def learn_jointly(
-    moments: Moments, allowed: Mask, l1: float, rounds: int, rng: np.random.Generator, progress: Progress
+    moments: Moments,
+    allowed: Mask,
+    belongs: Floats,
+    l1: float,
+    rounds: int,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> tuple[Floats, Floats]:
-    """Weights (d, d), all but acyclic, and the coefficients (K,) of f.
+    """Weights (d, d), all but acyclic between the variables that columns belong to, and the coefficients (K,) of f.
 
     The scale of f is fixed (unit variance over the variables, on average), so weights compare.
     """
-    problem = _Problem(moments, allowed, l1)
+    problem = _Problem(moments, allowed, belongs, l1)
     z = np.concatenate([rng.uniform(0.0, 0.1, 2 * problem.n_edges), _first_guess(moments, allowed)])
     rho, alpha, h_before = 1.0, 0.0, np.inf
     steps = 0
@@ -74,7 +85,7 @@ def learn_jointly(
                 options={"maxiter": 300, "maxcor": 20},
             )
             weights, c = problem.unpack(found.x)
-            h, _ = acyclicity(weights)
+            h, _ = acyclicity(weights, belongs)
             if h <= 0.25 * h_before or rho >= _RHO_MAX:
                 break
             rho *= 10.0
@@ -90,8 +101,9 @@ def learn_jointly(
 class _Problem:
     """The objective over z = (P, N, c) for the edges that are allowed."""
 
-    def __init__(self, moments: Moments, allowed: Mask, l1: float) -> None:
+    def __init__(self, moments: Moments, allowed: Mask, belongs: Floats, l1: float) -> None:
         self.moments, self.allowed, self.l1 = moments, allowed, l1
+        self.belongs = None if belongs.shape[0] == belongs.shape[1] else belongs
         self.n_edges = int(allowed.sum())
         self.spread = moments.spread
         self.penalty = SMOOTHING * roughness_penalty(moments.basis.size)
@@ -107,7 +119,7 @@ class _Problem:
         between = np.einsum("k,jkl->jl", c, half)
         towards = np.einsum("k,jki->ji", c, self.moments.cross)
         pulled = between @ weights
-        h, h_gradient = acyclicity(weights)
+        h, h_gradient = acyclicity(weights, self.belongs)
         loss = 0.5 * (self.moments.variance.sum() - 2.0 * np.sum(weights * towards) + np.sum(weights * pulled))
         value = loss + alpha * h + 0.5 * rho * h * h + self.l1 * z[: 2 * self.n_edges].sum() + c @ self.penalty @ c
 
@@ -122,7 +134,7 @@ class _Problem:
     def tell(self, progress: Progress, z: Floats, round_: int, rounds: int) -> None:
         weights, _ = self.unpack(z)
         loss, _ = self.value_and_gradient(z, 0.0, 0.0)
-        h, _ = acyclicity(weights)
+        h, _ = acyclicity(weights, self.belongs)
         strength = np.abs(weights)
         edges = int(np.count_nonzero(strength > 0.1 * strength.max(initial=0.0)))
         progress.tick(STAGE, round_, rounds, loss=loss, h=h, edges=edges)

@@ -29,9 +29,12 @@ _RHO_MAX = 1e8
 class GraphAutoencoder:
     """``A`` and ``E`` of the paper, learned together with the decoder ``D``."""
 
-    def __init__(self, x: Floats, allowed: Mask, config: DiscoveryConfig, l1: float, seed: int) -> None:
+    def __init__(
+        self, x: Floats, allowed: Mask, belongs: Floats, config: DiscoveryConfig, l1: float, seed: int
+    ) -> None:
         self.x = torch.from_numpy(x.astype(np.float32))
         self.allowed = torch.from_numpy(allowed.astype(np.float32))
+        self.belongs = torch.from_numpy(belongs.astype(np.float32))
         self.config, self.l1 = config, l1
         self.generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng(devices=[]):
@@ -55,17 +58,19 @@ class GraphAutoencoder:
             mixed = torch.einsum("ji,bjc->bic", a, codes)  # A^T E(d)
             error = 0.5 * ((batch - self.decoder(mixed).squeeze(-1)) ** 2).sum(dim=1).mean()
             loss = error + self.l1 * a.abs().sum()
-            h = torch.trace(torch.linalg.matrix_exp(a * a)) - len(a)
+            between = self.belongs.T @ (a * a) @ self.belongs
+            h = torch.trace(torch.linalg.matrix_exp(between)) - len(between)
             optimiser.zero_grad()
             (loss + alpha * h + 0.5 * rho * h * h).backward()
             optimiser.step()
             return {"loss": loss}
 
         rounds, steps = self.config.rounds, self.config.steps_per_round
+        belongs = self.belongs.numpy().astype(np.float64)
         h = np.inf
         for k in range(rounds):
             learned = self._graph()
-            h, _ = acyclicity(learned)
+            h, _ = acyclicity(learned, belongs)
             train(
                 step,
                 n_rows=len(self.x),
@@ -78,7 +83,7 @@ class GraphAutoencoder:
                 total=rounds * steps,
                 extra={"h": h, "edges": float(np.count_nonzero(np.abs(learned) > 0.1 * np.abs(learned).max()))},
             )
-            h, _ = acyclicity(self._graph())
+            h, _ = acyclicity(self._graph(), belongs)
             alpha += rho * h
             if h > 0.25 * h_before:
                 rho = min(rho * 10.0, _RHO_MAX)

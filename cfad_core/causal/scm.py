@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from cfad_core.causal.graph import descendants, find_cycle, topological_order
+from cfad_core.causal.graph import descendants, find_cycle, membership, strength_between, topological_order
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.errors import InvalidArtifactError, InvalidDataError
 
@@ -37,6 +37,7 @@ class StructuralModel:
     weights : A, shape (d, d); row causes column; acyclic
     intercept : b, shape (d,)
     f : the function every cause passes through
+    variables : the variable that each column belongs to, where a variable has several; by default its own name
     """
 
     names: tuple[str, ...]
@@ -44,6 +45,7 @@ class StructuralModel:
     weights: Floats
     intercept: Floats
     f: Spline
+    variables: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         cycle = find_cycle(self.weights != 0.0)
@@ -68,7 +70,22 @@ class StructuralModel:
 
     @property
     def affected_names(self) -> tuple[str, ...]:
-        return tuple(self.names[i] for i in self.affected)
+        return tuple(dict.fromkeys(self.column_variables[i] for i in self.affected))
+
+    @property
+    def column_variables(self) -> tuple[str, ...]:
+        """The variable of each column."""
+        return self.variables or self.names
+
+    def strengths(self) -> tuple[list[str], Floats]:
+        """The variables, and how strongly each acts on each other.
+
+        Between two variables of one column each that is the weight; else the norm of the weights between them.
+        """
+        variables, belongs = membership(self.column_variables)
+        if len(variables) == len(self.names):
+            return variables, self.weights
+        return variables, strength_between(self.weights, belongs)
 
     def reconstruct(self, x: Floats) -> Floats:
         """What the structural equations expect of each variable, ``A^T f(x) + b``, shape (n, d)."""
@@ -118,6 +135,7 @@ class StructuralModel:
         text = {
             "version": _VERSION,
             "names": list(self.names),
+            "variables": list(self.variables),
             "sensitive": self.sensitive,
             "basis": {"low": basis.low.hex(), "high": basis.high.hex(), "size": basis.size},
         }
@@ -148,6 +166,7 @@ class StructuralModel:
                 weights=arrays["weights"],
                 intercept=arrays["intercept"],
                 f=Spline(basis, arrays["coefficients"]),
+                variables=tuple(text["variables"]),
             )
         except InvalidArtifactError:
             raise

@@ -52,7 +52,9 @@ def test_the_objective_is_the_mean_squared_error() -> None:
 def test_the_gradient_of_the_augmented_lagrangian() -> None:
     x = draw_world(200)
     moments = collect_moments(x, SplineBasis.covering(x, 8), 64, Progress())
-    problem = _Problem(moments, ~np.eye(5, dtype=bool), 0.05)
+    belongs = np.zeros((5, 4))  # the last two columns are one variable
+    belongs[[0, 1, 2, 3, 4], [0, 1, 2, 3, 3]] = 1.0
+    problem = _Problem(moments, ~np.eye(5, dtype=bool), belongs, 0.05)
     z = np.random.default_rng(2).uniform(0.1, 0.5, 2 * problem.n_edges + 8)
     error = check_grad(
         lambda v: problem.value_and_gradient(v, 3.0, 0.7)[0], lambda v: problem.value_and_gradient(v, 3.0, 0.7)[1], z
