@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cfad_core.causal.discovery import MIN_ROWS, learn_scm
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.config import AuditConfig, TwinRule
-from cfad_core.data.encoding import Encoding, fit_encoding, numeric_cells
+from cfad_core.data.encoding import Encoding, fit_encoding
 from cfad_core.data.roles import ColumnRoles, listed, matches, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
@@ -136,7 +136,7 @@ def _prepare(
     notices: list[Notice] = []
     rng = np.random.default_rng(config.seed)
     pool = _rows_in_groups(table, roles, "training", notices)
-    numeric_cells(table.iloc[pool], roles.features(table))  # tell of every unusable cell, not of a share of them
+    fit_encoding(table.iloc[pool], roles, config.scaling)  # tell of every unusable cell, not of a share of them
     if test is None:
         strata = matches(table[roles.sensitive], _groups(roles)[1])[pool].astype(np.int64)
         if roles.label is not None:
@@ -177,7 +177,7 @@ def _prepare(
         if (truth[:, 0] != -people[:, 0]).any():
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    notices += data_notices(encoding, roles, train, train_is_anomaly, test_is_anomaly, selected)
+    notices += data_notices(encoding, training, roles, train, train_is_anomaly, test_is_anomaly, selected)
     return _Prepared(
         roles=roles,
         encoding=encoding,
@@ -204,6 +204,7 @@ def _learn_models(
             rows,
             data.encoding.names,
             data.encoding.sensitive,
+            variables=data.encoding.column_variables,
             config=config.discovery,
             knowledge=config.knowledge,
             comparable_units=data.encoding.scaling == "raw",

@@ -237,7 +237,7 @@ def summary_table(result: AuditResult) -> str:
     """The audit in a few lines of text."""
     from cfad_core.result import METHODS
 
-    people = result.people
+    people, affected = result.people, result.scm.affected_names
     first, second = result.encoding.groups
     sizes = {name: int(rows.sum()) for name, rows in result.groups.items()}
     judge = "truth" if result.judge is None else "independent"
@@ -251,8 +251,8 @@ def summary_table(result: AuditResult) -> str:
     lines = [
         f"{len(people.row)} people judged ({sizes[first]} '{first}', {sizes[second]} '{second}'), "
         f"threshold = {result.config.quantile:g} quantile of training scores.",
-        f"'{result.scm.sensitive}' affects {len(result.scm.affected)} of {len(result.scm.names) - 1} attributes"
-        + (f": {', '.join(result.scm.affected_names)}." if result.scm.affected else "."),
+        f"'{result.scm.sensitive}' affects {len(affected)} of {len(result.encoding.variables)} attributes"
+        + (f": {', '.join(affected)}." if affected else "."),
         "",
         _aligned([header, *rows]),
         "",

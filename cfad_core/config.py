@@ -48,7 +48,7 @@ class DiscoveryConfig:
     mode : ``joint`` learns f and A together in data space; ``paper`` is the graph autoencoder
     l1 : weight of ``||A||_1``
     prune : edges weaker than this share of the strongest (paper: of the d-th strongest) are dropped
-    basis_size : B-splines that make up f (joint)
+    basis_size : B-splines that make up f (joint); ``None``: 24, or 10 for tables of more than 40 columns
     batch_size : rows a batch, of the sums (joint) and of the training (paper)
     rounds : of the augmented Lagrangian
     steps_per_round, decoder_steps, learning_rate, hidden : of the graph autoencoder (paper)
@@ -57,7 +57,7 @@ class DiscoveryConfig:
     mode: Mode = "joint"
     l1: float | None = None
     prune: float | None = None
-    basis_size: int = 24
+    basis_size: int | None = None
     batch_size: int = 4096
     rounds: int = 20
     steps_per_round: int = 500
@@ -203,7 +203,6 @@ def _check_ranges(config: AuditConfig) -> None:
         ("seed", config.seed, 0, 2**31 - 1),
         ("quantile", config.quantile, 0.0, 1.0),
         ("test_share", config.test_share, 0.05, 0.9),
-        ("discovery.basis_size", discovery.basis_size, 5, 200),
         ("discovery.batch_size", discovery.batch_size, 1, 10**9),
         ("discovery.rounds", discovery.rounds, 1, 1000),
         ("discovery.steps_per_round", discovery.steps_per_round, 1, 10**6),
@@ -219,6 +218,8 @@ def _check_ranges(config: AuditConfig) -> None:
         ("detector.fair_learning_rate", detector.fair_learning_rate, 0.0, 10.0),
         ("detector.discriminator_learning_rate", detector.discriminator_learning_rate, 0.0, 10.0),
     ]
+    if discovery.basis_size is not None:
+        within.append(("discovery.basis_size", discovery.basis_size, 5, 200))
     if discovery.l1 is not None:
         within.append(("discovery.l1", discovery.l1, 0.0, 1e6))
     if discovery.prune is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.data.encoding import Encoding
+from cfad_core.data.encoding import MAX_LEVELS, OTHER, Encoding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.result import METHODS, AuditResult, Notice
 
@@ -20,6 +21,7 @@ _USELESS_FLAG_RATE = 0.005
 
 def data_notices(
     encoding: Encoding,
+    table: pd.DataFrame,
     roles: ColumnRoles,
     train: Floats,
     train_is_anomaly: Bools | None,
@@ -36,6 +38,15 @@ def data_notices(
             else "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
         )
     ]
+    missing = {v.name: int(table[v.name].isna().sum()) for v in encoding.variables if table[v.name].isna().any()}
+    if missing:
+        cells = ", ".join(f"{name} ({count})" for name, count in missing.items())
+        message = f"Missing cells are filled with the median, or are a category of their own: {cells}."
+        notices.append(Notice("missing-values", "warning", message))
+    merged = [variable.name for variable in encoding.variables if OTHER in variable.levels]
+    if merged:
+        message = f"Of these columns the {MAX_LEVELS - 1} most frequent values are told apart: {', '.join(merged)}."
+        notices.append(Notice("many-categories", "info", message))
     constant = [name for name, column in zip(encoding.names, train.T, strict=True) if np.ptp(column) == 0.0]
     if constant:
         notices.append(

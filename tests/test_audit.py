@@ -223,6 +223,29 @@ def test_rows_outside_the_groups_are_left_out_and_counted() -> None:
         found.score(table)
 
 
+def test_a_messy_table_is_audited(tmp_path: Path) -> None:
+    table = make_people(600, seed=7)
+    rng = np.random.default_rng(0)
+    sign = np.where(table["group"] == "b", 1.0, -1.0)
+    table["job"] = np.where(sign + rng.normal(0, 1, 600) > 0.5, "clerk", rng.choice(["nurse", "smith"], 600))
+    table["since"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 600), unit="D")
+    table["owner"] = rng.random(600) < 0.5
+    table.loc[rng.random(600) < 0.1, "schooling"] = np.nan
+    found = run_audit(table, ROLES, QUICK)
+    assert {"missing-values", "scaling"} <= codes(found)
+    assert "job" in found.scm.affected_names
+    edges = found.summary()["graph"]["edges"]
+    assert {"cause", "effect"} <= set(edges[0])
+    assert {edge["cause"] for edge in edges} | {edge["effect"] for edge in edges} <= set(table.columns)
+    twins = found.counterfactuals(table)
+    assert set(twins["job"]) <= {"clerk", "nurse", "smith"}
+    assert (twins["job"] != table["job"]).any()
+    found.save(tmp_path)
+    again = AuditResult.load(tmp_path)
+    assert again.summary() == found.summary()
+    assert again.score(table).equals(found.score(table))
+
+
 def test_oddities_become_notices() -> None:
     table = make_people(300, seed=7).assign(same=1.0)
     found = run_audit(table, ROLES, QUICK)
@@ -235,9 +258,8 @@ def test_oddities_become_notices() -> None:
     ("spoil", "message"),
     [
         (lambda t: t.assign(group="a"), "has 1 value \\('a'\\); there is nobody to compare with"),
-        (lambda t: t.assign(income=t["income"].where(t["income"] > 0)), "Expected finite numbers in 'income'"),
-        (lambda t: t.assign(debt=t["debt"].where(t["debt"] > 0, np.inf)), "infinite\\)"),
-        (lambda t: t.assign(job="clerk"), "found text in 'job' \\(300 rows, such as 'clerk'\\)"),
+        (lambda t: t.assign(debt=t["debt"].where(t["debt"] > 0, np.inf)), "found infinite ones in 'debt'"),
+        (lambda t: t.assign(who=[f"person {k}" for k in range(len(t))]), "'who' \\(300 values in 300 rows\\)"),
         (lambda t: t[:120], "There are 90 training rows; at least 100 are needed"),
         (lambda t: pd.concat([t[t["group"] == "a"], t[t["group"] == "b"][:20]]), "Group 'b' has 15 training rows"),
         (lambda t: t.assign(fraud="yes"), "only 0 of the 225 training rows are"),

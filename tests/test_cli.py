@@ -157,7 +157,7 @@ def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
             ["audit", "people.csv", "--sensitive", "group", "--ignore", "fraud", "--roots", "zzz", "--out", "audit"],
             "not in the graph: zzz",
         ),
-        (["audit", "people.csv", "--sensitive", "group", "--out", "audit"], "found text in 'fraud'"),
+        (["audit", "names.csv", "--sensitive", "group", "--out", "audit"], "look like names or free text: 'name'"),
         (
             ["audit", "people.csv", "--sensitive", "group", "--label", "fraud", "--out", "audit"],
             "Say which value of the label column",
@@ -180,6 +180,8 @@ def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(table: Path, arguments: list[str], message: str) -> None:
+    names = make_people(200, seed=0).assign(name=[f"person {k}" for k in range(200)])
+    names.to_csv(table.parent / "names.csv", index=False)
     before = sorted(table.parent.iterdir())
     finished = run(*arguments, cwd=table.parent)
     assert finished.returncode == 2

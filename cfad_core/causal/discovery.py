@@ -31,6 +31,7 @@ from cfad_core.progress import Progress
 Floats = NDArray[np.float64]
 
 MIN_ROWS = 50
+_WIDE = 40  # columns from which f gets fewer splines: the moments grow with the square of both
 _FINE_BASIS = 200  # splines that carry the paper mode's network f, to within its own precision
 _CONTINUOUS = 200  # distinct values that make a column continuous for score matching
 
@@ -77,7 +78,8 @@ def learn_scm(
     l1 = config.l1 if config.l1 is not None else (0.05 if comparable_units else 0.01)
     share = config.prune if config.prune is not None else (0.2 if comparable_units else 0.1)
     rng = np.random.default_rng(seed)
-    moments = collect_moments(x, SplineBasis.covering(x, config.basis_size), config.batch_size, progress)
+    size = config.basis_size if config.basis_size is not None else (24 if len(names) <= _WIDE else 10)
+    moments = collect_moments(x, SplineBasis.covering(x, size), config.batch_size, progress)
     if not allowed.any():  # knowledge leaves nothing to learn
         nothing = np.zeros(moments.basis.size)
         return build(np.zeros(allowed.shape), moments.mean, Spline(moments.basis, nothing))

@@ -1,10 +1,12 @@
 """From a table to numbers and back.
 
-``S`` becomes -1 (first group) and +1 (second group) and comes first. Profile attributes are divided by one common
-factor (``raw``), so that the unit of measurement does not matter but their proportions stay, or are mapped to
-[-3, 3] each (``range``). Scale matters for causal discovery: where columns share a
-scale, their noise levels tell causes from effects and scaling would destroy that; where they do not, the widest
-column would drown the rest.
+``S`` becomes -1 (first group) and +1 (second group) and comes first. A number is one column, a category one column
+for each level (one alone for two levels), a date its number of days; missing numbers are filled with the median and,
+where they are many, marked in a column of their own. However many columns it has, a variable stays one variable.
+
+Scale matters for causal discovery. Where all attributes are continuous and share a scale, their noise levels tell
+causes from effects: all are divided by one common factor (``raw``), so that the unit of measurement does not matter
+but proportions stay. Elsewhere the widest column would drown the rest: each is mapped to [-3, 3] (``range``).
 """
 
 from __future__ import annotations
@@ -23,37 +25,138 @@ from cfad_core.data.roles import ColumnRoles, matches
 from cfad_core.errors import InvalidDataError
 
 Floats = NDArray[np.float64]
+Kind = Literal["number", "date", "category"]
 
+MISSING = "(missing)"
+OTHER = "(other)"
+MAX_LEVELS = 30
 _HALF_RANGE = 3.0
 _COMMON_SPREAD = 3.0  # root mean square of the standard deviations after raw scaling
 _COMPARABLE = 10.0  # largest ratio of standard deviations that counts as one scale
 _CONTINUOUS = 20  # fewer distinct values make a column discrete
+_MARK_MISSING = 0.01  # share of missing numbers from which they are marked
+_TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _MAX_LISTED = 5
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One attribute and its columns.
+
+    Attributes
+    ----------
+    kind : ``number``, ``date`` (a number of days) or ``category``
+    offset, scale : of a number: column = (cell - offset) / scale
+    integer : whether the numbers are whole
+    fill : stands for a missing number
+    marks_missing : whether a second column marks missing numbers
+    levels : of a category, the most frequent first; it also stands for unknown ones
+    """
+
+    name: str
+    kind: Kind
+    offset: float = 0.0
+    scale: float = 1.0
+    integer: bool = False
+    fill: float = 0.0
+    marks_missing: bool = False
+    levels: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        if self.kind == "category":
+            if len(self.levels) <= 2:
+                return (self.name,)
+            return tuple(f"{self.name} = {level}" for level in self.levels)
+        return (self.name, f"{self.name} is missing") if self.marks_missing else (self.name,)
+
+    def encode(self, cells: pd.Series[Any]) -> Floats:
+        """Columns (n, k) of a table's cells."""
+        if self.kind == "category":
+            position = self._positions(cells)
+            if len(self.levels) <= 2:
+                return np.where(position == 0, -_HALF_RANGE, _HALF_RANGE)[:, None]
+            return np.where(position[:, None] == np.arange(len(self.levels)), _HALF_RANGE, -_HALF_RANGE)
+        numbers = as_numbers(cells, self.kind)
+        missing = np.isnan(numbers)
+        values = (np.where(missing, self.fill, numbers) - self.offset) / self.scale
+        marks = np.where(missing, _HALF_RANGE, -_HALF_RANGE)
+        return np.column_stack([values, marks]) if self.marks_missing else values[:, None]
+
+    def decode(self, columns: Floats, original: Floats, cells: pd.Series[Any]) -> pd.Series[Any]:
+        """Cells with new values where columns (n, k) differ from the original ones.
+
+        A missing cell stays missing, and no cell becomes missing: a value is always one that the table knows.
+        """
+        moved = (columns != original).any(axis=1)
+        if self.kind == "category":
+            return self._decode_category(columns, original, cells, moved)
+        moved &= cells.notna().to_numpy()
+        if not moved.any():
+            return cells
+        numbers = columns[:, 0] * self.scale + self.offset
+        if self.kind == "date":
+            dates = pd.to_datetime(cells, errors="coerce")
+            return dates.mask(moved, pd.Series(pd.to_datetime(numbers * _DAY, unit="s").round("s"), index=cells.index))
+        if self.integer:
+            whole = np.rint(numbers)
+            if pd.api.types.is_integer_dtype(cells):
+                return cells.mask(moved, pd.Series(whole.astype(np.int64), index=cells.index))
+            numbers = whole
+        return pd.to_numeric(cells).astype(np.float64).mask(moved, pd.Series(numbers, index=cells.index))
+
+    def _decode_category(
+        self, columns: Floats, original: Floats, cells: pd.Series[Any], moved: NDArray[np.bool_]
+    ) -> pd.Series[Any]:
+        before, after = self._nearest(original), self._nearest(columns)
+        changed = moved & (before != after) & ~np.isin(np.array(self.levels)[after], (MISSING, OTHER))
+        if not changed.any():
+            return cells
+        texts = pd.Series([self.levels[k] for k in after], index=cells.index, dtype=object)
+        if pd.api.types.is_bool_dtype(cells):
+            return cells.mask(changed, texts == "True")
+        return cells.astype(object).mask(changed, texts)
+
+    def _nearest(self, columns: Floats) -> NDArray[np.intp]:
+        if len(self.levels) <= 2:
+            return np.where(columns[:, 0] > 0.0, len(self.levels) - 1, 0).astype(np.intp)
+        largest: NDArray[np.intp] = columns.argmax(axis=1)
+        return largest
+
+    def _positions(self, cells: pd.Series[Any]) -> NDArray[np.intp]:
+        texts = as_texts(cells)
+        position = {level: k for k, level in enumerate(self.levels)}
+        unknown = position.get(OTHER, 0)
+        return np.array([position.get(text, unknown) for text in texts], dtype=np.intp)
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the table's columns map to variables: ``variable = (cell - offset) / scale``.
+    """How the table's columns map to variables and their columns.
 
     Attributes
     ----------
     sensitive, groups : the column of ``S`` and its two values
-    features : the attributes' columns
+    variables : the attributes
     scaling : ``raw`` or ``range``
-    offsets, scales : one for each feature
     """
 
     sensitive: str
     groups: tuple[str, str]
-    features: tuple[str, ...]
+    variables: tuple[Variable, ...]
     scaling: Literal["raw", "range"]
-    offsets: tuple[float, ...]
-    scales: tuple[float, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables' names, ``S`` first."""
-        return (self.sensitive, *self.features)
+        """Names of the columns, ``S`` first."""
+        return (self.sensitive, *(column for variable in self.variables for column in variable.columns))
+
+    @property
+    def column_variables(self) -> tuple[str, ...]:
+        """The variable of each column."""
+        return (self.sensitive, *(variable.name for variable in self.variables for _ in variable.columns))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -69,23 +172,24 @@ class Encoding:
         return matches(table[self.sensitive], self.groups[0]) | matches(table[self.sensitive], self.groups[1])
 
     def encode(self, table: pd.DataFrame) -> Floats:
-        """Variables (n, d) of rows that all belong to one of the two groups.
+        """Columns (n, d) of rows that all belong to one of the two groups.
 
         Raises
         ------
         InvalidDataError
-            If a column is missing or a cell is not a finite number.
+            If a column is missing, or a number is infinite or text.
         """
         self._require_columns(table)
+        numeric = [variable.name for variable in self.variables if variable.kind == "number"]
+        check_numbers(table, numeric)
         s = np.where(matches(table[self.sensitive], self.groups[1]), 1.0, -1.0)
-        cells = numeric_cells(table, list(self.features))
-        return np.column_stack([s, (cells - np.array(self.offsets)) / np.array(self.scales)])
+        return np.column_stack([s, *(variable.encode(table[variable.name]) for variable in self.variables)])
 
     def decode(self, x: Floats, original: Floats, table: pd.DataFrame) -> pd.DataFrame:
         """Rows in the table's own columns and units.
 
         A variable that does not differ from ``original`` (n, d), the encoded table, keeps its cell as it is;
-        so do columns that are no variables.
+        so do columns of the table that are no variables.
         """
         result = table.copy()
         flipped = x[:, 0] != original[:, 0]
@@ -94,15 +198,16 @@ class Encoding:
             for sign, value in zip((-1.0, 1.0), _cells_for(self.groups, column), strict=True):
                 column = column.mask(flipped & (x[:, 0] == sign), value)
             result[self.sensitive] = column
-        for k, name in enumerate(self.features, start=1):
-            moved = x[:, k] != original[:, k]
-            if moved.any():
-                values = x[:, k] * self.scales[k - 1] + self.offsets[k - 1]
-                result[name] = np.where(moved, values, pd.to_numeric(result[name]).to_numpy(dtype=np.float64))
+        start = 1
+        for variable in self.variables:
+            end = start + len(variable.columns)
+            result[variable.name] = variable.decode(x[:, start:end], original[:, start:end], table[variable.name])
+            start = end
         return result
 
     def _require_columns(self, table: pd.DataFrame) -> None:
-        missing = [name for name in self.names if name not in table.columns]
+        needed = (self.sensitive, *(variable.name for variable in self.variables))
+        missing = [name for name in needed if name not in table.columns]
         if missing:
             raise InvalidDataError(
                 f"The table lacks the column{'s' if len(missing) > 1 else ''} {_joined(missing)} of the audit; "
@@ -111,27 +216,88 @@ class Encoding:
 
 
 def fit_encoding(table: pd.DataFrame, roles: ColumnRoles, scaling: Scaling) -> Encoding:
-    """Learn offsets and scales from training rows; ``roles`` must have their groups settled."""
+    """Learn variables from training rows; ``roles`` must have their groups settled.
+
+    Raises
+    ------
+    InvalidDataError
+        If a column is all missing, infinite somewhere, or text with a different value in most rows.
+    """
     if roles.groups is None:
         raise InvalidDataError("The two groups of the sensitive column must be settled first.")
     features = roles.features(table)
-    cells = numeric_cells(table, features)
-    chosen = choose_scaling(cells) if scaling == "auto" else scaling
-    offsets, scales = np.zeros(len(features)), np.ones(len(features))
-    if chosen == "raw":
-        scales *= np.sqrt(cells.var(axis=0).mean()) / _COMMON_SPREAD
-    else:
-        low, high = cells.min(axis=0), cells.max(axis=0)
-        offsets = (low + high) / 2.0
-        scales = np.where(high > low, (high - low) / (2.0 * _HALF_RANGE), 1.0)
-    return Encoding(
-        sensitive=roles.sensitive,
-        groups=roles.groups,
-        features=tuple(features),
-        scaling=chosen,
-        offsets=tuple(offsets.tolist()),
-        scales=tuple(scales.tolist()),
+    kinds = {name: kind_of(table[name]) for name in features}
+    _check_usable(table, kinds)
+    numbers = {name: as_numbers(table[name], kind) for name, kind in kinds.items() if kind != "category"}
+    only_numbers = len(numbers) == len(features) and not any(np.isnan(values).any() for values in numbers.values())
+    chosen: Literal["raw", "range"] = "range" if scaling != "raw" else "raw"
+    if scaling == "auto" and only_numbers:
+        chosen = choose_scaling(np.column_stack(list(numbers.values())))
+    common = 1.0
+    if chosen == "raw" and numbers:
+        common = float(np.sqrt(np.mean([np.nanvar(values) for values in numbers.values()]))) / _COMMON_SPREAD or 1.0
+    variables = tuple(
+        _fit_category(table[name]) if kind == "category" else _fit_number(name, kind, numbers[name], chosen, common)
+        for name, kind in kinds.items()
     )
+    return Encoding(sensitive=roles.sensitive, groups=roles.groups, variables=variables, scaling=chosen)
+
+
+def _fit_number(name: str, kind: Kind, values: Floats, scaling: str, common: float) -> Variable:
+    missing = np.isnan(values)
+    known = values[~missing]
+    low, high = float(known.min()), float(known.max())
+    offset, scale = 0.0, common
+    if scaling == "range":
+        offset, scale = (low + high) / 2.0, ((high - low) / (2.0 * _HALF_RANGE)) or 1.0
+    return Variable(
+        name=name,
+        kind=kind,
+        offset=offset,
+        scale=scale,
+        integer=bool((known == np.rint(known)).all()),
+        fill=float(np.median(known)),
+        marks_missing=bool(missing.mean() >= _MARK_MISSING),
+    )
+
+
+def _fit_category(cells: pd.Series[Any]) -> Variable:
+    counts = pd.Series(as_texts(cells)).value_counts()
+    levels = [str(level) for level in counts.index]
+    if len(levels) > MAX_LEVELS:
+        levels = [*levels[: MAX_LEVELS - 1], OTHER]
+    return Variable(name=str(cells.name), kind="category", levels=tuple(levels))
+
+
+def kind_of(cells: pd.Series[Any]) -> Kind:
+    """What a column holds: numbers (also written as text), dates, or categories."""
+    if pd.api.types.is_bool_dtype(cells):
+        return "category"
+    if pd.api.types.is_datetime64_any_dtype(cells):
+        return "date"
+    if pd.api.types.is_numeric_dtype(cells):
+        return "number"
+    known = cells.dropna()
+    if len(known) and pd.to_numeric(known, errors="coerce").notna().all():
+        return "number"
+    sample = known.astype(str).head(200)
+    if len(sample) and sample.str.match(r"^\d{4}-\d{2}-\d{2}").all():
+        return "date" if pd.to_datetime(known, errors="coerce").notna().all() else "category"
+    return "category"
+
+
+def as_numbers(cells: pd.Series[Any], kind: Kind) -> Floats:
+    """Numbers, or days since 1970; missing cells are nan."""
+    if kind == "date":
+        dates = pd.to_datetime(cells, errors="coerce", utc=True)
+        seconds = (dates - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+        return np.asarray(seconds.to_numpy(dtype=np.float64, na_value=np.nan) / _DAY, dtype=np.float64)
+    return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def as_texts(cells: pd.Series[Any]) -> list[str]:
+    """Categories as text; missing cells are a category of their own."""
+    return [MISSING if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)]
 
 
 def choose_scaling(cells: Floats) -> Literal["raw", "range"]:
@@ -141,39 +307,44 @@ def choose_scaling(cells: Floats) -> Literal["raw", "range"]:
     return "raw" if continuous and 0.0 < spread.max() <= _COMPARABLE * spread.min() else "range"
 
 
-def numeric_cells(table: pd.DataFrame, columns: list[str]) -> Floats:
-    """The cells (n, m) as finite numbers.
+def check_numbers(table: pd.DataFrame, columns: list[str]) -> None:
+    """Refuse text and infinity where numbers are expected.
 
     Raises
     ------
     InvalidDataError
-        Naming every column with text, missing or infinite cells, and how many.
+        Naming every such column, and how many cells.
     """
     as_text: list[str] = []
-    not_finite: list[str] = []
-    cells = np.empty((len(table), len(columns)))
-    for k, name in enumerate(columns):
-        numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite: list[str] = []
+    for name in columns:
+        numbers = as_numbers(table[name], "number")
         unreadable = np.isnan(numbers) & table[name].notna().to_numpy()
-        infinite = int(np.isinf(numbers).sum())
-        missing = int(table[name].isna().sum())
         if unreadable.any():
             as_text.append(f"'{name}' ({int(unreadable.sum())} rows, such as '{table[name][unreadable].iloc[0]}')")
-        elif missing or infinite:
-            not_finite.append(f"'{name}' ({missing} missing, {infinite} infinite)")
-        cells[:, k] = numbers
+        elif np.isinf(numbers).any():
+            infinite.append(f"'{name}' ({int(np.isinf(numbers).sum())} rows)")
     problems = []
     if as_text:
-        problems.append(
-            f"Expected numbers, found text in {_joined(as_text)}; ignore these columns or encode them as numbers."
-        )
-    if not_finite:
-        problems.append(
-            f"Expected finite numbers in {_joined(not_finite)}; fill or drop these rows, or ignore the columns."
-        )
+        problems.append(f"Expected numbers, found text in {_joined(as_text)}; correct these cells.")
+    if infinite:
+        problems.append(f"Expected finite numbers, found infinite ones in {_joined(infinite)}; correct these cells.")
     if problems:
         raise InvalidDataError(" ".join(problems))
-    return cells
+
+
+def _check_usable(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
+    check_numbers(table, [name for name, kind in kinds.items() if kind == "number"])
+    empty = [f"'{name}'" for name in kinds if table[name].isna().all()]
+    if empty:
+        raise InvalidDataError(f"These columns have no values at all: {_joined(empty)}; ignore them.")
+    texts = []
+    for name, kind in kinds.items():
+        distinct = table[name].nunique() if kind == "category" else 0
+        if distinct > max(MAX_LEVELS, _TEXT_SHARE * len(table)):
+            texts.append(f"'{name}' ({distinct} values in {len(table)} rows)")
+    if texts:
+        raise InvalidDataError(f"These columns look like names or free text: {_joined(texts)}; ignore them.")
 
 
 def _cells_for(groups: tuple[str, str], column: pd.Series[Any]) -> list[Any]:
