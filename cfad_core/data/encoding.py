@@ -38,6 +38,8 @@ _MARK_MISSING = 0.01  # share of missing numbers from which they are marked
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _MAX_LISTED = 5
 _DAY = 86_400.0
+_LARGEST = 1e100  # beyond, a number is as good as infinite: its square is not one any more
+_LARGEST_INTEGER = 2.0**62
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Variable:
             dates = pd.to_datetime(cells, errors="coerce")
             return dates.mask(moved, pd.Series(pd.to_datetime(numbers * _DAY, unit="s").round("s"), index=cells.index))
         if self.integer:
-            whole = np.rint(numbers)
+            whole = np.clip(np.rint(numbers), -_LARGEST_INTEGER, _LARGEST_INTEGER)
             if pd.api.types.is_integer_dtype(cells):
                 return cells.mask(moved, pd.Series(whole.astype(np.int64), index=cells.index))
             numbers = whole
@@ -322,8 +324,8 @@ def check_numbers(table: pd.DataFrame, columns: list[str]) -> None:
         unreadable = np.isnan(numbers) & table[name].notna().to_numpy()
         if unreadable.any():
             as_text.append(f"'{name}' ({int(unreadable.sum())} rows, such as '{table[name][unreadable].iloc[0]}')")
-        elif np.isinf(numbers).any():
-            infinite.append(f"'{name}' ({int(np.isinf(numbers).sum())} rows)")
+        elif (np.abs(numbers) > _LARGEST).any():
+            infinite.append(f"'{name}' ({int((np.abs(numbers) > _LARGEST).sum())} rows)")
     problems = []
     if as_text:
         problems.append(f"Expected numbers, found text in {_joined(as_text)}; correct these cells.")
