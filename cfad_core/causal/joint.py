@@ -25,7 +25,7 @@ STAGE = "discovery"
 SMOOTHING = 1e-3  # weight of f's roughness: enough to decide where there are no data
 _H_TOLERANCE = 1e-8
 _RHO_MAX = 1e12
-_HUGE = 1e30
+_HUGE = 1e30  # its square, times the largest rho, is still a number
 
 
 def acyclicity(weights: Floats, belongs: Floats | None = None) -> tuple[float, Floats]:
@@ -40,7 +40,7 @@ def acyclicity(weights: Floats, belongs: Floats | None = None) -> tuple[float, F
     with np.errstate(over="ignore", invalid="ignore"):
         squares = weights * weights
         exponential = expm(squares if belongs is None else belongs.T @ squares @ belongs)
-    if not np.isfinite(exponential).all():
+    if not exponential.max() < _HUGE:  # also true of nan
         return _HUGE, _HUGE * weights / np.abs(weights).max()
     slope = exponential.T if belongs is None else belongs @ exponential.T @ belongs.T
     return float(np.trace(exponential)) - len(exponential), 2.0 * slope * weights
