@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cfad_core.causal.discovery import MIN_ROWS, learn_scm
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.config import AuditConfig, TwinRule
-from cfad_core.data.encoding import Encoding, fit_encoding
+from cfad_core.data.encoding import Encoding, fit_encoding, usable_kinds
 from cfad_core.data.roles import ColumnRoles, listed, matches, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
@@ -136,7 +136,7 @@ def _prepare(
     notices: list[Notice] = []
     rng = np.random.default_rng(config.seed)
     pool = _rows_in_groups(table, roles, "training", notices)
-    fit_encoding(table.iloc[pool], roles, config.scaling)  # tell of every unusable cell, not of a share of them
+    usable_kinds(table.iloc[pool], roles)  # tell of every unusable cell, not only of those that are trained on
     if test is None:
         strata = matches(table[roles.sensitive], _groups(roles)[1])[pool].astype(np.int64)
         if roles.label is not None:

@@ -175,9 +175,15 @@ class AuditResult:
         """
         x = self.encode_all(table)
         counterfactual = self.scm.counterfactual(x)
+        scores = {
+            name: (model.anomaly_score(x[:, 1:]), model.anomaly_score(counterfactual[:, 1:]))
+            for name, model in self.detectors.items()
+        }
+        alike = twin_score(*scores["cfad"], self.config.detector.twin)  # a twin's twin is the person
+        scores["twin"] = (alike, alike)
         columns: dict[str, NDArray[Any]] = {}
         for method in METHODS:
-            here, there = method_scores(self.detectors, self.config, method, x, counterfactual)
+            here, there = scores[method]
             threshold = self.threshold(method)
             columns[f"{method}_score"] = here
             columns[f"{method}_flag"] = (here > threshold).astype(np.int64)
@@ -287,20 +293,6 @@ class AuditResult:
             raise
         except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
             raise InvalidArtifactError(f"The audit in '{folder}' is damaged: {error}") from error
-
-
-def method_scores(
-    detectors: Mapping[str, Autoencoder], config: AuditConfig, method: str, x: Floats, counterfactual: Floats
-) -> tuple[Floats, Floats]:
-    """Scores of people and of their twins by the SCM that scores; the sensitive column is not looked at.
-
-    For ``twin`` the two are equal: the twin's twin is the person, and the rule is symmetric.
-    """
-    base = detectors["cfad" if method == "twin" else method]
-    here, there = base.anomaly_score(x[:, 1:]), base.anomaly_score(counterfactual[:, 1:])
-    if method == "twin":
-        here = there = twin_score(here, there, config.detector.twin)
-    return here, there
 
 
 def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:

@@ -227,11 +227,9 @@ def fit_encoding(table: pd.DataFrame, roles: ColumnRoles, scaling: Scaling) -> E
     """
     if roles.groups is None:
         raise InvalidDataError("The two groups of the sensitive column must be settled first.")
-    features = roles.features(table)
-    kinds = {name: kind_of(table[name]) for name in features}
-    _check_usable(table, kinds)
+    kinds = usable_kinds(table, roles)
     numbers = {name: as_numbers(table[name], kind) for name, kind in kinds.items() if kind != "category"}
-    only_numbers = len(numbers) == len(features) and not any(np.isnan(values).any() for values in numbers.values())
+    only_numbers = len(numbers) == len(kinds) and not any(np.isnan(values).any() for values in numbers.values())
     chosen: Literal["raw", "range"] = "range" if scaling != "raw" else "raw"
     if scaling == "auto" and only_numbers:
         chosen = choose_scaling(np.column_stack(list(numbers.values())))
@@ -335,7 +333,15 @@ def check_numbers(table: pd.DataFrame, columns: list[str]) -> None:
         raise InvalidDataError(" ".join(problems))
 
 
-def _check_usable(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
+def usable_kinds(table: pd.DataFrame, roles: ColumnRoles) -> dict[str, Kind]:
+    """What each attribute holds.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is all missing, infinite somewhere, or text with a different value in most rows.
+    """
+    kinds = {name: kind_of(table[name]) for name in roles.features(table)}
     check_numbers(table, [name for name, kind in kinds.items() if kind == "number"])
     empty = [f"'{name}'" for name in kinds if table[name].isna().all()]
     if empty:
@@ -347,6 +353,7 @@ def _check_usable(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
             texts.append(f"'{name}' ({distinct} values in {len(table)} rows)")
     if texts:
         raise InvalidDataError(f"These columns look like names or free text: {_joined(texts)}; ignore them.")
+    return kinds
 
 
 def _cells_for(groups: tuple[str, str], column: pd.Series[Any]) -> list[Any]:

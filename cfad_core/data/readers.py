@@ -201,7 +201,7 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
             )
     with _open(source) as stream:
         raw = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
-        table = pd.read_csv(
+        table: pd.DataFrame = pd.read_csv(
             _Bounded(raw, limits.bytes, label),
             sep=delimiter,
             encoding=encoding,
@@ -215,8 +215,7 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
             skipinitialspace=True,
             low_memory=False,
         )
-    result: pd.DataFrame = table
-    return result
+    return table
 
 
 class _Bounded(io.RawIOBase):
@@ -270,7 +269,8 @@ def _delimiter(text: str) -> str:
     """The mark that cuts the first lines into the same number of fields, as many as possible."""
 
     def quality(mark: str) -> tuple[float, int]:
-        widths = [len(record) for record in _records(text, mark, 50)[:-1] or _records(text, mark, 50)]
+        records = _records(text, mark, 50)
+        widths = [len(record) for record in records[:-1] or records]  # the last one may be cut
         common = max(set(widths), key=widths.count)
         return (widths.count(common) / len(widths), common) if common > 1 else (0.0, 1)
 
