@@ -48,7 +48,7 @@ class DiscoveryConfig:
     mode : ``joint`` learns f and A together in data space; ``paper`` is the graph autoencoder
     l1 : weight of ``||A||_1``
     prune : edges weaker than this share of the strongest (paper: of the d-th strongest) are dropped
-    basis_size : B-splines that make up f (joint); ``None``: 24, or 10 for tables of more than 40 columns
+    basis_size : B-splines that make up f (joint); ``None``: 24, or 10 for tables of more than 100 columns
     batch_size : rows a batch, of the sums (joint) and of the training (paper)
     rounds : of the augmented Lagrangian
     steps_per_round, decoder_steps, learning_rate, hidden : of the graph autoencoder (paper)

@@ -31,7 +31,7 @@ from cfad_core.progress import Progress
 Floats = NDArray[np.float64]
 
 MIN_ROWS = 50
-_WIDE = 40  # columns from which f gets fewer splines: the moments grow with the square of both
+_WIDE = 100  # columns from which f gets fewer splines: the moments grow with the square of both
 _FINE_BASIS = 200  # splines that carry the paper mode's network f, to within its own precision
 _CONTINUOUS = 200  # distinct values that make a column continuous for score matching
 
@@ -79,10 +79,10 @@ def learn_scm(
     share = config.prune if config.prune is not None else (0.2 if comparable_units else 0.1)
     rng = np.random.default_rng(seed)
     size = config.basis_size if config.basis_size is not None else (24 if len(names) <= _WIDE else 10)
-    moments = collect_moments(x, SplineBasis.covering(x, size), config.batch_size, progress)
+    moments = collect_moments(x, size, config.batch_size, progress)
     if not allowed.any():  # knowledge leaves nothing to learn
-        nothing = np.zeros(moments.basis.size)
-        return build(np.zeros(allowed.shape), moments.mean, Spline(moments.basis, nothing))
+        nothing = Spline(moments.basis, np.zeros(moments.basis.size))
+        return build(np.zeros(allowed.shape), moments.mean, nothing, moments.slope)
     weights, c = learn_jointly(moments, allowed, belongs, l1, config.rounds, rng, progress)
     candidates = spread(_forward_edges(strength_between(weights, belongs), required), belongs) & allowed
     s = list(names).index(sensitive)
@@ -91,12 +91,12 @@ def learn_scm(
         from cfad_core.causal.score_matching import score_matching_weights
 
         weights = score_matching_weights(
-            x, moments.basis, candidates, weights, c, sensitive=s, rng=rng, progress=progress
+            x, moments, candidates, weights, c, sensitive=s, rng=rng, progress=progress
         )
     strong = prune(strength_between(weights, belongs), share, keep=required) != 0.0
     edges = candidates & spread(strong | required, belongs)
     weights, c = fit_on_graph(moments, edges, c, progress)
-    return build(weights, moments.intercept(weights, c), Spline(moments.basis, c))
+    return build(weights, moments.intercept(weights, c), Spline(moments.basis, c), moments.slope)
 
 
 def _forward_edges(strength: Floats, required: Mask) -> Mask:

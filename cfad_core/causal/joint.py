@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from cfad_core.causal.graph import Mask
 from cfad_core.causal.moments import Moments
@@ -25,6 +25,7 @@ STAGE = "discovery"
 SMOOTHING = 1e-3  # weight of f's roughness: enough to decide where there are no data
 _H_TOLERANCE = 1e-8
 _RHO_MAX = 1e12
+_STARTS = 4
 _HUGE = 1e30  # its square, times the largest rho, is still a number
 
 
@@ -57,12 +58,12 @@ def learn_jointly(
 ) -> tuple[Floats, Floats]:
     """Weights (d, d), all but acyclic between the variables that columns belong to, and the coefficients (K,) of f.
 
-    The scale of f is fixed (unit variance over the variables, on average), so weights compare.
+    The scale of f is fixed (unit variance over its columns, on average), so weights compare.
     """
     problem = _Problem(moments, allowed, belongs, l1)
-    z = np.concatenate([rng.uniform(0.0, 0.1, 2 * problem.n_edges), _first_guess(moments, allowed)])
+    bounds = Bounds(np.where(np.arange(problem.size) < 2 * problem.n_edges, 0.0, -np.inf), np.inf)  # P, N >= 0
     rho, alpha, h_before = 1.0, 0.0, np.inf
-    steps = 0
+    round_, steps = 0, 0
 
     def notify(current: Floats) -> None:
         nonlocal steps
@@ -72,29 +73,37 @@ def learn_jointly(
         else:
             progress.check(STAGE)
 
-    for round_ in range(rounds):
+    def solve(start: Floats) -> OptimizeResult:
+        return minimize(
+            problem.value_and_gradient,
+            start,
+            args=(rho, alpha),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=notify,
+            options={"maxiter": 300, "maxcor": 20},
+        )
+
+    # A poor start never recovers, and its loss betrays it at once: solve the first problem from each, go on with one
+    guesses = _first_guesses(moments, allowed)
+    starts = [np.concatenate([rng.uniform(0.0, 0.1, 2 * problem.n_edges), guess]) for guess in guesses]
+    found = min((solve(start) for start in starts), key=lambda result: float(result.fun))
+    for round_ in range(rounds):  # noqa: B007 - notify tells it
         while True:
-            found = minimize(
-                problem.value_and_gradient,
-                z,
-                args=(rho, alpha),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[(0.0, None)] * (2 * problem.n_edges) + [(None, None)] * moments.basis.size,
-                callback=notify,
-                options={"maxiter": 300, "maxcor": 20},
-            )
             weights, c = problem.unpack(found.x)
             h, _ = acyclicity(weights, belongs)
             if h <= 0.25 * h_before or rho >= _RHO_MAX:
                 break
             rho *= 10.0
-        z = np.concatenate([found.x[: 2 * problem.n_edges], c])
+            found = solve(found.x)
         alpha += rho * h
         h_before = h
+        z = np.concatenate([found.x[: 2 * problem.n_edges], c])
         problem.tell(progress, z, round_ + 1, rounds)
         if h < _H_TOLERANCE:
             break
+        found = solve(z)
     return weights, c
 
 
@@ -105,6 +114,7 @@ class _Problem:
         self.moments, self.allowed, self.l1 = moments, allowed, l1
         self.belongs = None if belongs.shape[0] == belongs.shape[1] else belongs
         self.n_edges = int(allowed.sum())
+        self.size = 2 * self.n_edges + moments.basis.size
         self.spread = moments.spread
         self.penalty = SMOOTHING * roughness_penalty(moments.basis.size)
 
@@ -115,17 +125,14 @@ class _Problem:
 
     def value_and_gradient(self, z: Floats, rho: float, alpha: float) -> tuple[float, Floats]:
         weights, c = self.unpack(z)
-        half = self.moments.splines @ c  # (d, K, d): covariance of B_k(x_j) with f(x_l)
-        between = np.einsum("k,jkl->jl", c, half)
-        towards = np.einsum("k,jki->ji", c, self.moments.cross)
+        between, towards = self.moments.contract(c)
         pulled = between @ weights
         h, h_gradient = acyclicity(weights, self.belongs)
-        loss = 0.5 * (self.moments.variance.sum() - 2.0 * np.sum(weights * towards) + np.sum(weights * pulled))
+        loss = 0.5 * (self.moments.total_variance - 2.0 * np.sum(weights * towards) + np.sum(weights * pulled))
         value = loss + alpha * h + 0.5 * rho * h * h + self.l1 * z[: 2 * self.n_edges].sum() + c @ self.penalty @ c
 
         for_weights = (pulled - towards + (alpha + rho * h) * h_gradient)[self.allowed]
-        for_c = np.einsum("jl,jkl->k", weights @ weights.T, half) - np.einsum("ji,jki->k", weights, self.moments.cross)
-        for_c += 2.0 * self.penalty @ c
+        for_c = self.moments.gradient(c, weights @ weights.T, weights) + 2.0 * self.penalty @ c
         raw = z[2 * self.n_edges :]
         scale = np.sqrt(raw @ self.spread @ raw)  # c = raw / scale: the chain rule through the normalisation
         for_raw = (for_c - (for_c @ c) * (self.spread @ raw) / scale) / scale
@@ -140,10 +147,15 @@ class _Problem:
         progress.tick(STAGE, round_, rounds, loss=loss, h=h, edges=edges)
 
 
-def _first_guess(moments: Moments, allowed: Mask) -> Floats:
-    """The one function that best stands for all pairwise regressions of x_i on x_j: a singular vector."""
+def _first_guesses(moments: Moments, allowed: Mask) -> list[Floats]:
+    """The few functions that best stand for all pairwise regressions of x_i on x_j: leading singular vectors."""
+    pairs = np.moveaxis(moments.cross, 1, 2)[allowed[moments.curved]]  # (edges, K)
+    if not pairs.any():  # f stands for nothing
+        return [moments.normalised(np.linspace(-1.0, 1.0, moments.basis.size))]
     root = np.linalg.cholesky(moments.spread + 1e-6 * np.eye(moments.basis.size))
-    pairs = np.moveaxis(moments.cross, 1, 2)[allowed]  # (edges, K)
-    whitened = np.linalg.solve(root, pairs.T)
-    leading = np.linalg.svd(whitened, full_matrices=False)[0][:, 0]
-    return moments.normalised(np.linalg.solve(root.T, leading))
+    directions, sizes, _ = np.linalg.svd(np.linalg.solve(root, pairs.T), full_matrices=False)
+    return [
+        moments.normalised(np.linalg.solve(root.T, direction))
+        for direction, size in zip(directions.T[:_STARTS], sizes[:_STARTS], strict=True)
+        if size > 1e-6 * sizes[0]
+    ]

@@ -37,13 +37,11 @@ def fit_on_graph(
     weights = fit_weights(moments, edges, c)
     if not edges.any():
         return weights, c
-    smooth = 2.0 * SMOOTHING * roughness_penalty(moments.basis.size) + 1e-10 * np.eye(moments.basis.size)
     loss = np.inf
     for sweep in range(max_sweeps):
-        gram = np.einsum("jl,jklm->km", weights @ weights.T, moments.splines, optimize=True)
-        c = np.linalg.solve(gram + smooth, np.einsum("ji,jki->k", weights, moments.cross))
-        c = moments.normalised(c)
-        weights = fit_weights(moments, edges, c)
+        if edges[moments.curved].any():
+            c = _fit_function(moments, weights)
+            weights = fit_weights(moments, edges, c)
         loss_before, loss = loss, squared_error(moments, weights, c)
         progress.tick(STAGE, sweep + 1, max_sweeps, loss=loss, edges=int(edges.sum()))
         if loss_before - loss <= _TOLERANCE * abs(loss):
@@ -51,7 +49,18 @@ def fit_on_graph(
     return weights, c
 
 
+def _fit_function(moments: Moments, weights: Floats) -> Floats:
+    """Least-squares coefficients (K,) of f, the weights held fixed; then scaled to unit variance."""
+    smooth = 2.0 * SMOOTHING * roughness_penalty(moments.basis.size) + 1e-10 * np.eye(moments.basis.size)
+    pairs = weights @ weights.T
+    inner = pairs[np.ix_(moments.curved, moments.curved)]
+    gram = np.einsum("jl,jklm->km", inner, moments.splines, optimize=True)
+    nothing = np.zeros(moments.basis.size)
+    c = np.linalg.solve(gram + smooth, -moments.gradient(nothing, pairs, weights))
+    return moments.normalised(c) if c.any() else nothing
+
+
 def squared_error(moments: Moments, weights: Floats, c: Floats) -> float:
     """``1/2 E ||x - A^T f(x) - b||^2`` with the best intercepts."""
     between, towards = moments.contract(c)
-    return 0.5 * float(moments.variance.sum() - 2.0 * np.sum(weights * towards) + np.sum(weights * (between @ weights)))
+    return 0.5 * float(moments.total_variance - 2.0 * np.sum(weights * towards) + np.sum(weights * (between @ weights)))

@@ -2,7 +2,7 @@
 
     x_i = sum_j A[j, i] f(x_j) + b_i + u_i
 
-The noise is additive, so flipping ``S`` twice gives the person back. All arithmetic goes variable by
+A column with two values acts linearly, by ``slope[j] x_j`` instead of ``f(x_j)``. The noise is additive, so flipping ``S`` twice gives the person back. All arithmetic goes variable by
 variable, element by element: a row's result never depends on the rows beside it, to the last bit.
 """
 
@@ -23,7 +23,7 @@ from cfad_core.errors import InvalidArtifactError, InvalidDataError
 
 Floats = NDArray[np.float64]
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class StructuralModel:
     sensitive : name of ``S``, stored as -1 / +1
     weights : A, shape (d, d); row causes column; acyclic
     intercept : b, shape (d,)
-    f : the function every cause passes through
+    f : the function that causes pass through
+    slope : (d,), where it is not 0 the column acts linearly; by default all act through f
     variables : the variable that each column belongs to, where a variable has several; by default its own name
     """
 
@@ -45,6 +46,7 @@ class StructuralModel:
     weights: Floats
     intercept: Floats
     f: Spline
+    slope: Floats | None = None
     variables: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -104,15 +106,22 @@ class StructuralModel:
         noise = {i: x[:, i] - self._expected(messages, i, len(x)) for i in self.affected}  # Abduction
         result = x.copy()
         result[:, self.sensitive_index] = -x[:, self.sensitive_index]  # Action
-        messages[self.sensitive_index] = self.f(result[:, self.sensitive_index])
+        messages[self.sensitive_index] = self._message(self.sensitive_index, result)
         for i in self.affected:  # Prediction
             result[:, i] = noise[i] + self._expected(messages, i, len(x))
-            messages[i] = self.f(result[:, i])
+            messages[i] = self._message(i, result)
         return result
 
     def _messages(self, x: Floats) -> dict[int, Floats]:
         causes = np.flatnonzero((self.weights != 0.0).any(axis=1))
-        return {int(j): self.f(x[:, j]) for j in causes}
+        return {int(j): self._message(int(j), x) for j in causes}
+
+    def _message(self, j: int, x: Floats) -> Floats:
+        """What j sends to its effects, shape (n,)."""
+        if self.slope is None or self.slope[j] == 0.0:
+            return self.f(x[:, j])
+        linear: Floats = self.slope[j] * x[:, j]
+        return linear
 
     def _expected(self, messages: dict[int, Floats], i: int, n: int) -> Floats:
         total = np.full(n, self.intercept[i])
@@ -128,6 +137,8 @@ class StructuralModel:
     def save(self, stem: Path) -> None:
         """Write ``stem.json`` and ``stem.safetensors``."""
         arrays = {"weights": self.weights, "intercept": self.intercept, "coefficients": self.f.coefficients}
+        if self.slope is not None:
+            arrays["slope"] = self.slope
         save_file(
             {name: np.ascontiguousarray(array) for name, array in arrays.items()}, stem.with_suffix(".safetensors")
         )
@@ -166,6 +177,7 @@ class StructuralModel:
                 weights=arrays["weights"],
                 intercept=arrays["intercept"],
                 f=Spline(basis, arrays["coefficients"]),
+                slope=arrays.get("slope"),
                 variables=tuple(text["variables"]),
             )
         except InvalidArtifactError:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from cfad_core.causal.graph import Mask
 from cfad_core.causal.joint import SMOOTHING
-from cfad_core.causal.spline import SplineBasis, roughness_penalty
+from cfad_core.causal.moments import Moments
+from cfad_core.causal.spline import roughness_penalty
 from cfad_core.progress import Progress
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ _MAX_BYTES = 400_000_000  # of the three dense basis matrices
 
 def score_matching_weights(
     x: Floats,
-    basis: SplineBasis,
+    moments: Moments,
     candidates: Mask,
     weights: Floats,
     c: Floats,
@@ -49,9 +50,9 @@ def score_matching_weights(
     candidates : edges to weigh; acyclic
     weights, c : where to start, from least squares
     """
-    rows = min(len(x), _MAX_ROWS, max(500, _MAX_BYTES // (3 * 8 * x.shape[1] * basis.size)))
+    rows = min(len(x), _MAX_ROWS, max(500, _MAX_BYTES // (3 * 8 * x.shape[1] * moments.basis.size)))
     sample = x if rows == len(x) else x[np.sort(rng.choice(len(x), rows, replace=False))]
-    objective = _Objective(sample, basis, candidates, sensitive)
+    objective = _Objective(sample, moments, candidates, sensitive)
 
     start = torch.from_numpy(c).norm()
     a = torch.from_numpy(weights * candidates).requires_grad_()
@@ -80,28 +81,34 @@ def score_matching_weights(
 class _Objective:
     """``E sum_k [ s_k^2 / 2 + d s_k / d x_k ]`` over the continuous variables, plus f's roughness."""
 
-    def __init__(self, x: Floats, basis: SplineBasis, candidates: Mask, sensitive: int) -> None:
+    def __init__(self, x: Floats, moments: Moments, candidates: Mask, sensitive: int) -> None:
         n, d = x.shape
+        basis = moments.basis
         self.x = torch.from_numpy(x)
         self.mask = torch.from_numpy(candidates.astype(np.float64))
         self.f0, self.f1, self.f2 = (
             torch.from_numpy(basis.matrix(x, derivative).reshape(n * d, basis.size)) for derivative in (0, 1, 2)
         )
+        self.linear = torch.from_numpy(x * moments.slope)  # messages of the columns that do not act through f
+        self.curved = torch.from_numpy((moments.slope == 0.0).astype(np.float64))
         self.continuous = torch.ones(d, dtype=torch.float64)
         self.continuous[sensitive] = 0.0
         self.penalty = torch.from_numpy(SMOOTHING * roughness_penalty(basis.size))
 
     def mean_residual(self, a: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
-            return (self.x - (self.f0 @ c).view_as(self.x) @ (a * self.mask)).mean(dim=0)
+            return (self.x - self._messages(c) @ (a * self.mask)).mean(dim=0)
+
+    def _messages(self, c: torch.Tensor) -> torch.Tensor:
+        return self.linear + (self.f0 @ c).view_as(self.x) * self.curved
 
     def __call__(
         self, a: torch.Tensor, c: torch.Tensor, intercept: torch.Tensor, log_sigma: torch.Tensor
     ) -> torch.Tensor:
         a = a * self.mask
         precision = torch.exp(-2.0 * log_sigma)
-        f, slope, bend = ((basis @ c).view_as(self.x) for basis in (self.f0, self.f1, self.f2))  # (n, d) each
-        noise = (self.x - f @ a - intercept) * self.continuous * precision
+        slope, bend = ((basis @ c).view_as(self.x) for basis in (self.f1, self.f2))  # (n, d) each
+        noise = (self.x - self._messages(c) @ a - intercept) * self.continuous * precision
         from_effects = noise @ a.T  # (n, d): sum_i A[k, i] u_i / sigma^2
         score = (slope * from_effects - noise) * self.continuous
         curvature = (bend * from_effects - precision * (1.0 + slope**2 * (a**2).sum(dim=1))) * self.continuous

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from scipy.optimize import check_grad
 from cfad_core.causal.discovery import learn_scm
 from cfad_core.causal.graph import find_cycle, structural_hamming_distance
 from cfad_core.causal.joint import _Problem
-from cfad_core.causal.moments import collect_moments
+from cfad_core.causal.moments import Moments, collect_moments
 from cfad_core.causal.refit import fit_on_graph, squared_error
 from cfad_core.causal.score_matching import _Objective
 from cfad_core.causal.spline import Spline, SplineBasis
@@ -31,27 +33,30 @@ def draw_world(n: int, seed: int = 0) -> np.ndarray:
     return simulate(TRUE, [0, 1, 2, 3, 4], s, rng.standard_normal((5, n))).T.copy()
 
 
+def messages(moments: Moments, c: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.where(moments.slope > 0.0, moments.slope * x, Spline(moments.basis, c)(x))
+
+
 def test_the_sums_do_not_depend_on_the_batches() -> None:
     x = draw_world(500)
-    basis = SplineBasis.covering(x, 10)
-    whole, parts = (collect_moments(x, basis, size, Progress()) for size in (500, 7))
+    whole, parts = (collect_moments(x, 10, size, Progress()) for size in (500, 7))
     np.testing.assert_allclose(whole.splines, parts.splines, atol=1e-12)
     np.testing.assert_allclose(whole.cross, parts.cross, atol=1e-12)
 
 
 def test_the_objective_is_the_mean_squared_error() -> None:
     x = draw_world(300)
-    moments = collect_moments(x, SplineBasis.covering(x, 10), 64, Progress())
+    moments = collect_moments(x, 10, 64, Progress())
     rng = np.random.default_rng(1)
     weights, c = rng.normal(size=(5, 5)), moments.normalised(rng.normal(size=10))
-    residual = x - Spline(moments.basis, c)(x) @ weights - moments.intercept(weights, c)
+    residual = x - messages(moments, c, x) @ weights - moments.intercept(weights, c)
     assert squared_error(moments, weights, c) == pytest.approx(0.5 * (residual**2).sum(axis=1).mean())
     assert np.abs(residual.mean(axis=0)).max() < 1e-10
 
 
 def test_the_gradient_of_the_augmented_lagrangian() -> None:
     x = draw_world(200)
-    moments = collect_moments(x, SplineBasis.covering(x, 8), 64, Progress())
+    moments = collect_moments(x, 8, 64, Progress())
     belongs = np.zeros((5, 4))  # the last two columns are one variable
     belongs[[0, 1, 2, 3, 4], [0, 1, 2, 3, 3]] = 1.0
     problem = _Problem(moments, ~np.eye(5, dtype=bool), belongs, 0.05)
@@ -72,11 +77,12 @@ def test_the_score_matching_objective_is_the_textbook_one() -> None:
     a = torch.from_numpy(TRUE * rng.normal(1.0, 0.1, TRUE.shape))
     c, b = torch.from_numpy(rng.normal(size=8)), torch.from_numpy(rng.normal(size=5))
     log_sigma = torch.tensor(0.2, dtype=torch.float64)
-    objective = _Objective(x, basis, TRUE != 0, sensitive=0)
+    moments = dataclasses.replace(collect_moments(x, 8, 64, Progress()), basis=basis)
+    objective = _Objective(x, moments, TRUE != 0, sensitive=0)
     objective.penalty = torch.zeros(8, 8, dtype=torch.float64)
 
     def log_density(row: np.ndarray) -> float:
-        noise = (row - Spline(basis, c.numpy())(row) @ (a.numpy() * (TRUE != 0)) - b.numpy())[1:]
+        noise = (row - messages(moments, c.numpy(), row) @ (a.numpy() * (TRUE != 0)) - b.numpy())[1:]
         return float(-0.5 * (noise**2).sum() / np.exp(2 * 0.2))
 
     total, h = 0.0, 1e-4
@@ -87,6 +93,26 @@ def test_the_score_matching_objective_is_the_textbook_one() -> None:
             up, middle, down = log_density(row + step), log_density(row), log_density(row - step)
             total += 0.5 * ((up - down) / (2 * h)) ** 2 + (up - 2 * middle + down) / h**2
     assert float(objective(a, c, b, log_sigma)) == pytest.approx(total / len(x), rel=1e-4)
+
+
+def test_columns_with_two_values_act_linearly() -> None:
+    rng = np.random.default_rng(3)
+    s, other = rng.choice([-1.0, 1.0], 2000), rng.choice([0.0, 7.0], 2000)
+    x = np.column_stack([s, other, 1.5 * s - 0.4 * other + rng.normal(0.0, 0.5, 2000)])
+    scm = learn_scm(x, ["S", "other", "effect"], "S", knowledge=Knowledge(roots=("other",)))
+    assert scm.slope is not None
+    np.testing.assert_allclose(scm.slope, [1.0 / s.std(), 1.0 / other.std(), 0.0])
+    np.testing.assert_allclose((scm.weights * scm.slope[:, None])[:2, 2], [1.5, -0.4], atol=0.03)
+    moved = scm.counterfactual(x) - x
+    np.testing.assert_allclose(moved[:, 2], -2.0 * 1.5 * s, atol=0.1)
+
+
+def test_a_table_of_two_valued_columns_alone_has_a_graph() -> None:
+    rng = np.random.default_rng(3)
+    s = rng.choice([-1.0, 1.0], 500)
+    x = np.column_stack([s, np.where(rng.random(500) < 0.8, s, -s), rng.choice([0.0, 1.0], 500)])
+    scm = learn_scm(x, ["S", "copy", "other"], "S")
+    assert scm.affected_names == ("copy",)
 
 
 def test_joint_discovery_finds_a_small_world() -> None:
@@ -190,7 +216,7 @@ def test_discovery_can_be_cancelled(config: DiscoveryConfig, stage: str) -> None
 
 def test_refitting_an_empty_graph_is_fine() -> None:
     x = draw_world(200)
-    moments = collect_moments(x, SplineBasis.covering(x, 8), 64, Progress())
+    moments = collect_moments(x, 8, 64, Progress())
     weights, _ = fit_on_graph(moments, np.zeros((5, 5), dtype=bool), np.ones(8), Progress())
     assert not weights.any()
 

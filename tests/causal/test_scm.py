@@ -128,7 +128,7 @@ def test_damaged_files_are_one_clear_error(tmp_path: Path, linear_scm: Structura
     linear_scm.save(tmp_path / "scm")
     text = json.loads((tmp_path / "scm.json").read_text())
     (tmp_path / "scm.json").write_text(json.dumps(text | {"version": 99}))
-    with pytest.raises(InvalidArtifactError, match="has version 99; this program reads 1"):
+    with pytest.raises(InvalidArtifactError, match="has version 99; this program reads 2"):
         StructuralModel.load(tmp_path / "scm")
     linear_scm.save(tmp_path / "scm")
     (tmp_path / "scm.safetensors").write_bytes(b"garbage")
