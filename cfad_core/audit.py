@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from cfad_core.causal.discovery import MIN_ROWS, learn_scm
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.config import AuditConfig, TwinRule
-from cfad_core.data.encoding import Encoding, fit_encoding, usable_kinds
-from cfad_core.data.roles import ColumnRoles, listed, matches, resolve_roles
+from cfad_core.data.encoding import Encoding, fit_encoding
+from cfad_core.data.groups import matches
+from cfad_core.data.problems import refuse_errors
+from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
+from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
 from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoencoder
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidDataError
@@ -30,7 +33,6 @@ from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MIN_GROUP_ROWS = 30
 _SLICE = 50_000  # rows between two looks at whether to stop
 
 
@@ -71,7 +73,13 @@ def run_audit(
     normal = data.train[data.train_is_normal]
     normal_counterfactual = _in_slices(scm.counterfactual, normal, progress)
     with clock.timing("autoencoder"):
-        plain = train_autoencoder(normal[:, 1:], config.detector, seed=config.seed, progress=progress)
+        plain = train_autoencoder(
+            normal[:, 1:],
+            config.detector,
+            seed=config.seed,
+            progress=progress,
+            variables=data.encoding.column_variables[1:],
+        )
     with clock.timing("fair fine-tuning"):
         fair = fine_tune(
             plain, normal[:, 1:], normal_counterfactual[:, 1:], config.detector, seed=config.seed, progress=progress
@@ -132,31 +140,23 @@ def _prepare(
     if test_counterfactual is not None and test is None:
         raise InvalidDataError("True counterfactuals need the test table that they belong to.")
     table = table.reset_index(drop=True)
+    problems = validate(table, roles, test)
+    refuse_errors(problems)
     roles = resolve_roles(table, roles)
-    notices: list[Notice] = []
     rng = np.random.default_rng(config.seed)
-    pool = _rows_in_groups(table, roles, "training", notices)
-    usable_kinds(table.iloc[pool], roles)  # tell of every unusable cell, not only of those that are trained on
+    pool = _rows_in_groups(table, roles)
     if test is None:
-        strata = matches(table[roles.sensitive], _groups(roles)[1])[pool].astype(np.int64)
+        strata = roles.grouping.signs(table[roles.sensitive])[pool]
         if roles.label is not None:
             strata = 2 * strata + matches(table[roles.label], str(roles.anomaly))[pool]
         kept, held_out = stratified_split(strata, config.test_share, rng)
         train_rows, test_rows, test_table = pool[kept], pool[held_out], table
     else:
         test_table = test.reset_index(drop=True)
-        _check_test_columns(table, test_table, roles)
-        train_rows, test_rows = pool, _rows_in_groups(test_table, roles, "test", notices)
+        train_rows, test_rows = pool, _rows_in_groups(test_table, roles)
     training, testing = table.iloc[train_rows], test_table.iloc[test_rows]
-    if roles.label is not None and not any(
-        matches(t[roles.label], str(roles.anomaly)).any() for t in (table, test_table)
-    ):
-        raise InvalidDataError(
-            f"No cell of the label column '{roles.label}' is '{roles.anomaly}'; it holds {listed(table[roles.label])}. "
-            "Name the value that means anomaly, or leave the label out."
-        )
 
-    encoding = fit_encoding(training, roles, config.scaling)
+    encoding = fit_encoding(training, roles, config.scaling, config.categories)
     train, people = encoding.encode(training), encoding.encode(testing)
     _check_sizes(train, people, encoding)
     train_is_anomaly, test_is_anomaly = _labels(training, roles), _labels(testing, roles)
@@ -177,7 +177,8 @@ def _prepare(
         if (truth[:, 0] != -people[:, 0]).any():
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    notices += data_notices(encoding, training, roles, train, train_is_anomaly, test_is_anomaly, selected)
+    notices = [Notice(problem.code, problem.severity, problem.text) for problem in problems]
+    notices += data_notices(encoding, train_is_anomaly, selected)
     return _Prepared(
         roles=roles,
         encoding=encoding,
@@ -273,43 +274,16 @@ def _in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progre
     return np.concatenate(parts)
 
 
-def _groups(roles: ColumnRoles) -> tuple[str, str]:
-    assert roles.groups is not None  # settled by resolve_roles
-    return roles.groups
-
-
-def _rows_in_groups(table: pd.DataFrame, roles: ColumnRoles, which: str, notices: list[Notice]) -> NDArray[np.intp]:
-    first, second = _groups(roles)
-    column = table[roles.sensitive]
-    inside = matches(column, first) | matches(column, second)
-    if not inside.all():
-        message = (
-            f"{int((~inside).sum())} of {len(table)} {which} rows are left out: their '{roles.sensitive}' is neither "
-            f"'{first}' nor '{second}'."
-        )
-        notices.append(Notice("rows-outside-groups", "info", message))
-    return np.flatnonzero(inside)
-
-
-def _check_test_columns(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> None:
-    needed = [roles.sensitive, *([roles.label] if roles.label is not None else []), *roles.features(table)]
-    missing = [str(name) for name in needed if name not in test.columns]
-    if missing:
-        raise InvalidDataError(f"The test table lacks columns of the training table: {', '.join(missing[:10])}.")
+def _rows_in_groups(table: pd.DataFrame, roles: ColumnRoles) -> NDArray[np.intp]:
+    return np.flatnonzero(roles.grouping.signs(table[roles.sensitive]))
 
 
 def _labels(table: pd.DataFrame, roles: ColumnRoles) -> Bools | None:
-    if roles.label is None:
-        return None
-    if table[roles.label].isna().any():
-        raise InvalidDataError(
-            f"The label column '{roles.label}' has {int(table[roles.label].isna().sum())} missing cells; "
-            "fill or drop these rows."
-        )
-    return matches(table[roles.label], str(roles.anomaly))
+    return None if roles.label is None else matches(table[roles.label], str(roles.anomaly))
 
 
 def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
+    """What is left after rows were held out."""
     if len(test) == 0:
         raise InvalidDataError("No test row is left to judge.")
     for group, sign in zip(encoding.groups, (-1.0, 1.0), strict=True):
@@ -319,8 +293,8 @@ def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
                 f"Group '{group}' has {rows} training rows; at least {MIN_GROUP_ROWS} are needed. Bring more rows, or "
                 "compare larger groups."
             )
-    if len(train) < 2 * MIN_ROWS:
-        raise InvalidDataError(f"There are {len(train)} training rows; at least {2 * MIN_ROWS} are needed.")
+    if len(train) < MIN_TRAINING_ROWS:
+        raise InvalidDataError(f"There are {len(train)} training rows; at least {MIN_TRAINING_ROWS} are needed.")
 
 
 class _Clock:

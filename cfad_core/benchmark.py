@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cfad_core.audit import run_audit
 from cfad_core.causal.graph import structural_hamming_distance
-from cfad_core.config import AuditConfig, Knowledge
+from cfad_core.config import AuditConfig, Categories, Knowledge
 from cfad_core.data.datasets import PaperTables, paper_adult, paper_compas
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import MAX_SELECTION_ERROR, generate_synthetic
@@ -37,6 +37,7 @@ class Problem:
     test_counterfactual: pd.DataFrame | None = None
     adjacency: pd.DataFrame | None = None
     knowledge: Knowledge = field(default_factory=Knowledge)
+    categories: Categories = "levels"
 
 
 def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
@@ -51,7 +52,7 @@ def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_S
 
 
 def _paper(tables: PaperTables) -> Problem:
-    return Problem(train=tables.train, test=tables.test, roles=tables.roles, knowledge=tables.knowledge)
+    return Problem(tables.train, tables.test, tables.roles, knowledge=tables.knowledge, categories="most-frequent")
 
 
 DATASETS: dict[str, Callable[[int, Progress], Problem]] = {
@@ -87,7 +88,7 @@ def run_benchmark(
             result = run_audit(
                 problem.train,
                 problem.roles,
-                dataclasses.replace(config, seed=seed, knowledge=problem.knowledge),
+                dataclasses.replace(config, seed=seed, knowledge=problem.knowledge, categories=problem.categories),
                 progress,
                 test=problem.test,
                 test_counterfactual=problem.test_counterfactual,
@@ -124,7 +125,7 @@ def _against_truth(result: AuditResult, problem: Problem) -> dict[str, Any]:
     names = list(result.scm.names)
     true_edges = problem.adjacency.loc[names, names].to_numpy() != 0.0
     truth = problem.test_counterfactual[names].to_numpy(dtype=np.float64)
-    guess = result.counterfactuals(problem.test)[names].to_numpy(dtype=np.float64)
+    guess = result.counterfactuals(problem.test, clip=False).rows[names].to_numpy(dtype=np.float64)
     flipped = problem.test[names].to_numpy(dtype=np.float64)
     flipped[:, names.index(result.scm.sensitive)] *= -1.0
     return {

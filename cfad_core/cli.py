@@ -1,4 +1,4 @@
-"""python -m cfad_core audit | score | counterfactuals | synthesize | datasets | benchmark | demo."""
+"""python -m cfad_core inspect | audit | score | counterfactuals | synthesize | datasets | benchmark | demo."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from cfad_core.progress import Progress
 
 if TYPE_CHECKING:
     from cfad_core.config import AuditConfig
+    from cfad_core.data.roles import ColumnRoles
     from cfad_core.result import AuditResult
 
 _USAGE_ERROR = 2
@@ -30,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Cancelled; nothing was written.", file=sys.stderr)
         return _CANCELLED
     except (CfadError, OSError) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        for line in str(error).splitlines() or [type(error).__name__]:
+            print(f"error: {line}", file=sys.stderr)
         return _USAGE_ERROR
     return 0
 
@@ -44,21 +46,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m cfad_core", description="Counterfactual-fairness audits of anomaly detection.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
 
+    inspect = commands.add_parser("inspect", help="what each column is taken for, and every problem of a table")
+    inspect.set_defaults(run=_inspect)
+    _add_table(inspect)
+    _add_roles(inspect)
+
     audit = commands.add_parser("audit", help="audit a table; write the audit folder and print a summary")
     audit.set_defaults(run=_audit)
-    audit.add_argument(
-        "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
-    )
-    audit.add_argument("--sensitive", required=True, metavar="COL", help="the column whose value is flipped")
-    audit.add_argument("--groups", nargs=2, metavar=("A", "B"), help="its two values to compare, disadvantaged first")
-    audit.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
-    audit.add_argument("--anomaly", metavar="VALUE", help="the label's value that means anomaly")
+    _add_table(audit)
+    _add_roles(audit)
     audit.add_argument("--test", type=Path, metavar="TABLE", help="people to judge; else a share of TABLE is held out")
     audit.add_argument(
         "--test-counterfactual", type=Path, metavar="TABLE", help="true counterfactuals of --test, where they are known"
     )
-    audit.add_argument("--ignore", nargs="+", default=[], metavar="COL", help="columns to leave out")
-    audit.add_argument("--roots", nargs="+", default=[], metavar="COL", help="columns without causes in the table")
+    audit.add_argument(
+        "--roots",
+        nargs="*",
+        metavar="COL",
+        help="columns without causes in the table; by default those named like age, sex, race or birth",
+    )
+    audit.add_argument(
+        "--categories",
+        choices=("levels", "most-frequent"),
+        default="levels",
+        help="tell all values of a category apart (default), or the most frequent one from the others",
+    )
     _add_settings(audit)
     audit.add_argument("--out", type=Path, required=True, metavar="DIR")
 
@@ -68,9 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     counterfactuals.set_defaults(run=_counterfactuals)
     for command in (score, counterfactuals):
         command.add_argument("audit", type=Path, metavar="DIR", help="audit folder")
-        command.add_argument(
-            "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
-        )
+        _add_table(command)
         command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file to write")
 
     synthesize = commands.add_parser("synthesize", help="write the synthetic data set with its truth")
@@ -85,7 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     fetch.set_defaults(run=_fetch_datasets)
     actions.add_parser("list", help="what is there").set_defaults(run=_list_datasets)
     export = actions.add_parser("export", help="write a whole data set as a CSV file")
-    export.add_argument("name", choices=("adult", "compas", "german"), metavar="NAME", help="adult, compas or german")
+    export.add_argument(
+        "name", choices=("adult", "compas", "german", "sample"), metavar="NAME", help="adult, compas, german, or sample"
+    )
     export.add_argument("--out", type=Path, required=True, metavar="FILE")
     export.set_defaults(run=_export_dataset)
 
@@ -104,6 +116,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
+    )
+    parser.add_argument("--sheet", metavar="NAME", help="of an Excel file; the first one by default")
+
+
+def _add_roles(parser: argparse.ArgumentParser) -> None:
+    required = parser.prog.endswith("audit")
+    parser.add_argument("--sensitive", required=required, metavar="COL", help="the column whose value is flipped")
+    groups = parser.add_mutually_exclusive_group()
+    groups.add_argument(
+        "--groups",
+        nargs="+",
+        metavar="VALUE",
+        help="its two values to compare, disadvantaged first; one value: against all others",
+    )
+    groups.add_argument("--cut", type=float, metavar="X", help="of a column of numbers: under X against X or more")
+    parser.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
+    parser.add_argument("--anomaly", metavar="VALUE", help="the label's value that means anomaly")
+    parser.add_argument(
+        "--ignore", nargs="*", metavar="COL", help="columns to leave out; by default those that inspect suggests"
+    )
+
+
 def _add_settings(parser: argparse.ArgumentParser, seed: bool = True) -> None:
     parser.add_argument("--preset", choices=("fast", "paper"), default="fast")
     if seed:
@@ -116,28 +153,70 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _inspect(options: argparse.Namespace) -> None:
+    from cfad_core.data.readers import read_table
+    from cfad_core.data.roles import resolve_roles, role_problems
+    from cfad_core.data.suggestions import suggest_roles
+    from cfad_core.data.validation import validate
+
+    table = read_table(options.table, sheet=options.sheet)
+    suggestion = suggest_roles(table, options.sensitive, options.label)
+    print(f"{len(table)} rows, {table.shape[1]} columns.\n")
+    rows = [[entry.column, entry.kind, entry.role, entry.reason] for entry in suggestion.columns]
+    print(_aligned([["column", "holds", "suggested role", "because it"], *rows]))
+    roles = _roles(options, suggestion.ignored) if options.sensitive else suggestion.roles
+    if roles is None:
+        print("\nNo column looks sensitive; name one with --sensitive.")
+        return
+    if not role_problems(table, roles):
+        roles = resolve_roles(table, roles)
+        first, second = roles.grouping.names
+        print(f"\nGroups of '{roles.sensitive}': '{first}' and '{second}'.", end=" ")
+        print(f"Anomaly: '{roles.label}' is '{roles.anomaly}'." if roles.label else "No label.")
+    print("\n".join(["", *(f"{problem.severity}: {problem.text}" for problem in validate(table, roles))]))
+
+
+def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
+    from cfad_core.data.roles import ColumnRoles
+
+    return ColumnRoles(
+        sensitive=options.sensitive,
+        groups=tuple(options.groups) if options.groups else None,
+        cut=options.cut,
+        label=options.label,
+        anomaly=options.anomaly,
+        ignore=tuple(ignored if options.ignore is None else options.ignore),
+    )
+
+
 def _audit(options: argparse.Namespace) -> None:
     from cfad_core.audit import run_audit
     from cfad_core.data.readers import read_table
-    from cfad_core.data.roles import ColumnRoles
+    from cfad_core.data.suggestions import suggest_roles
     from cfad_core.files import check_folder
 
     check_folder(options.out)
-    roles = ColumnRoles(
-        sensitive=options.sensitive,
-        groups=tuple(options.groups) if options.groups else None,
-        label=options.label,
-        anomaly=options.anomaly,
-        ignore=tuple(options.ignore),
-    )
-    config = preset(options.preset, seed=options.seed, knowledge=Knowledge(roots=tuple(options.roots)))
     tables = [None if path is None else read_table(path) for path in (options.test, options.test_counterfactual)]
+    table = read_table(options.table, sheet=options.sheet)
+    suggestion = suggest_roles(table, options.sensitive, options.label)
+    roles = _roles(options, suggestion.ignored)
+    roots = options.roots
+    if roots is None:
+        roots = [name for name in suggestion.roots if name in roles.features(table)]
+    config = preset(
+        options.preset,
+        seed=options.seed,
+        categories=options.categories,
+        knowledge=Knowledge(roots=tuple(roots)),
+    )
     with TerminalProgress() as progress:
-        result = run_audit(
-            read_table(options.table), roles, config, progress, test=tables[0], test_counterfactual=tables[1]
-        )
+        result = run_audit(table, roles, config, progress, test=tables[0], test_counterfactual=tables[1])
     result.save(options.out)
     print(summary_table(result))
+    if options.ignore is None and roles.ignore:
+        print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
+    if options.roots is None and roots:
+        print(f"info: Taken to have no causes in the table (--roots says otherwise): {', '.join(roots)}.")
     print(f"\nThe audit is in {options.out}.")
 
 
@@ -146,7 +225,8 @@ def _score(options: argparse.Namespace) -> None:
     from cfad_core.data.tables import write_table
     from cfad_core.result import AuditResult
 
-    write_table(AuditResult.load(options.audit).score(read_table(options.table)), options.out)
+    table = read_table(options.table, sheet=options.sheet)
+    write_table(AuditResult.load(options.audit).score(table), options.out)
 
 
 def _counterfactuals(options: argparse.Namespace) -> None:
@@ -154,7 +234,11 @@ def _counterfactuals(options: argparse.Namespace) -> None:
     from cfad_core.data.tables import write_table
     from cfad_core.result import AuditResult
 
-    write_table(AuditResult.load(options.audit).counterfactuals(read_table(options.table)), options.out)
+    table = read_table(options.table, sheet=options.sheet)
+    found = AuditResult.load(options.audit).counterfactuals(table)
+    write_table(found.rows, options.out)
+    for name, count in found.clipped.items():
+        print(f"info: {count} of {len(table)} values of '{name}' were clipped to the range seen in training.")
 
 
 def _synthesize(options: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from cfad_core.errors import InvalidConfigError
 
 Mode = Literal["joint", "paper"]
 Scaling = Literal["auto", "raw", "range"]
+Categories = Literal["levels", "most-frequent"]
 TwinRule = Literal["mean", "max", "min"]
 PresetName = Literal["fast", "paper"]
 T = TypeVar("T")
@@ -104,6 +105,7 @@ class AuditConfig:
     seed : the same seed on the same machine gives the same result
     quantile : of the training scores, sets the threshold
     scaling : ``raw`` keeps the columns' units, ``range`` maps each column to [-3, 3], ``auto`` chooses
+    categories : ``levels`` tells all values apart, ``most-frequent`` only the most frequent one from the others
     test_share : of the rows, held out when no test table is given
     """
 
@@ -111,6 +113,7 @@ class AuditConfig:
     seed: int = 0
     quantile: float = 0.95
     scaling: Scaling = "auto"
+    categories: Categories = "levels"
     test_share: float = 0.25
     knowledge: Knowledge = field(default_factory=Knowledge)
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
@@ -193,6 +196,7 @@ def _check_ranges(config: AuditConfig) -> None:
     choices: list[tuple[str, str, Any]] = [
         ("preset", config.preset, PresetName),
         ("scaling", config.scaling, Scaling),
+        ("categories", config.categories, Categories),
         ("discovery.mode", discovery.mode, Mode),
         ("detector.twin", detector.twin, TwinRule),
     ]

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.data.encoding import MAX_LEVELS, OTHER, Encoding
-from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.encoding import Encoding
 from cfad_core.result import METHODS, AuditResult, Notice
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-_FEW_ROWS = 500
 _USELESS_AUC = 0.55
 _USELESS_FLAG_RATE = 0.005
 
 
-def data_notices(
-    encoding: Encoding,
-    table: pd.DataFrame,
-    roles: ColumnRoles,
-    train: Floats,
-    train_is_anomaly: Bools | None,
-    test_is_anomaly: Bools | None,
-    selected: bool,
-) -> list[Notice]:
-    """About the rows, and what was made of them."""
+def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: bool) -> list[Notice]:
+    """About what was made of the rows."""
     notices = [
         Notice(
             "scaling",
@@ -38,25 +26,6 @@ def data_notices(
             else "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
         )
     ]
-    missing = {v.name: int(table[v.name].isna().sum()) for v in encoding.variables if table[v.name].isna().any()}
-    if missing:
-        cells = ", ".join(f"{name} ({count})" for name, count in missing.items())
-        message = f"Missing cells are filled with the median, or are a category of their own: {cells}."
-        notices.append(Notice("missing-values", "warning", message))
-    merged = [variable.name for variable in encoding.variables if OTHER in variable.levels]
-    if merged:
-        message = f"Of these columns the {MAX_LEVELS - 1} most frequent values are told apart: {', '.join(merged)}."
-        notices.append(Notice("many-categories", "info", message))
-    constant = [name for name, column in zip(encoding.names, train.T, strict=True) if np.ptp(column) == 0.0]
-    if constant:
-        notices.append(
-            Notice(
-                "constant-columns", "warning", f"These columns never change and tell nothing: {', '.join(constant)}."
-            )
-        )
-    if len(train) < _FEW_ROWS:
-        message = f"{len(train)} training rows are few: the learned graph, and all that rests on it, is uncertain."
-        notices.append(Notice("few-rows", "warning", message))
     if train_is_anomaly is not None and train_is_anomaly.any():
         message = (
             f"The causal model learns from all kinds of training rows, {int(train_is_anomaly.sum())} anomalies among "
@@ -78,10 +47,6 @@ def data_notices(
                 "told by score matching where all columns are continuous.",
             )
         )
-    if test_is_anomaly is not None and (test_is_anomaly.all() or not test_is_anomaly.any()):
-        kind = "anomalies" if test_is_anomaly.all() else "normal"
-        message = f"All {len(test_is_anomaly)} test rows are {kind} by '{roles.label}': F1 and AUC are undefined."
-        notices.append(Notice("one-label", "warning", message))
     return notices
 
 

@@ -16,7 +16,8 @@ from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.config import PAPER_QUANTILES, AuditConfig, from_plain
-from cfad_core.data.encoding import Encoding
+from cfad_core.data.encoding import Decoded, Encoding
+from cfad_core.data.problems import Severity
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.twin import twin_score
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 METHODS = ("ae", "cfad", "twin")
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Notice:
     """Something the reader of the audit must know. ``code`` is stable, ``message`` is for people."""
 
     code: str
-    severity: Literal["info", "warning"]
+    severity: Severity
     message: str
 
 
@@ -191,18 +192,21 @@ class AuditResult:
             columns[f"{method}_flip"] = ((here > threshold) != (there > threshold)).astype(np.int64)
         return pd.DataFrame(columns, index=table.index)
 
-    def counterfactuals(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Each row had its person belonged to the other group, in the table's own columns and units."""
+    def counterfactuals(self, table: pd.DataFrame, *, clip: bool = True) -> Decoded:
+        """Each row had its person belonged to the other group, in the table's own columns and units.
+
+        Numbers are clipped to what was seen in training, and counted, unless ``clip`` is False.
+        """
         x = self.encode_all(table)
-        return self.encoding.decode(self.scm.counterfactual(x), x, table)
+        return self.encoding.decode(self.scm.counterfactual(x), x, table, clip=clip)
 
     def encode_all(self, table: pd.DataFrame) -> Floats:
         """Encode rows that must all belong to one of the two groups."""
         inside = self.encoding.in_groups(table)
         if not inside.all():
             raise InvalidDataError(
-                f"{int((~inside).sum())} of {len(table)} rows have a '{self.encoding.sensitive}' other than "
-                f"'{self.encoding.groups[0]}' and '{self.encoding.groups[1]}'; remove these rows first."
+                f"{int((~inside).sum())} of {len(table)} rows have a '{self.encoding.sensitive}' that is neither "
+                f"'{self.encoding.groups[0]}' nor '{self.encoding.groups[1]}'; remove these rows first."
             )
         return self.encoding.encode(table)
 

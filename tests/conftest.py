@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import torch
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.config import AuditConfig, DetectorConfig
+from cfad_core.data.datasets import data_folder, fetch
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.progress import Progress
 
@@ -88,3 +90,10 @@ class Recorder(Progress):
 
     def stages(self) -> list[str]:
         return list(dict.fromkeys(stage for stage, *_ in self.heard))
+
+
+@pytest.fixture(scope="session")
+def cache() -> Path:
+    """The folder with the real data sets, fetched once."""
+    fetch()
+    return data_folder()

@@ -82,6 +82,46 @@ def test_audit_score_and_counterfactuals(quick_presets, table: Path, tmp_path: P
     assert not np.allclose(twins["income"], original["income"])
 
 
+def test_inspect(table: Path, tmp_path: Path, capsys) -> None:
+    assert cli.main(["inspect", str(ROOT / "assets" / "sample.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert "800 rows, 15 columns." in printed
+    assert "Groups of 'gender': 'female' and 'male'. Anomaly: 'fraud' is 'yes'." in printed
+    assert "info: 8 of 800 rows are left out" in printed
+    assert cli.main(["inspect", str(table), "--sensitive", "gruop"]) == 0
+    assert "error: The sensitive column 'gruop' is not in the table" in capsys.readouterr().out
+    make_people(20, seed=0)[["income", "debt"]].to_csv(tmp_path / "few.csv", index=False)
+    assert cli.main(["inspect", str(tmp_path / "few.csv")]) == 0
+    assert "No column looks sensitive; name one with --sensitive." in capsys.readouterr().out
+
+
+def test_a_table_is_audited_as_suggested(quick_presets, tmp_path: Path, capsys) -> None:
+    sample = str(ROOT / "assets" / "sample.csv")
+    options = ["--groups", "female", "male", "--label", "fraud", "--anomaly", "yes", "--categories", "most-frequent"]
+    assert cli.main(["audit", sample, "--sensitive", "gender", *options, "--out", str(tmp_path / "a")]) == 0
+    printed = capsys.readouterr().out
+    assert "Left out, as suggested (--ignore says otherwise): claim_id, reported_on, remark." in printed
+    assert "Taken to have no causes in the table (--roots says otherwise): age." in printed
+    text = json.loads((tmp_path / "a" / "audit.json").read_text())
+    assert text["config"]["categories"] == "most-frequent"
+    pd.read_csv(sample).query("gender != 'not stated'").to_csv(tmp_path / "people.csv", index=False)
+    assert (
+        cli.main(
+            ["counterfactuals", str(tmp_path / "a"), str(tmp_path / "people.csv"), "--out", str(tmp_path / "x.csv")]
+        )
+        == 0
+    )
+    counted = [line for line in capsys.readouterr().out.splitlines() if "clipped to the range seen in training" in line]
+    assert counted
+
+    cut = ["--sensitive", "age", "--cut", "40", "--ignore", "claim_id", "reported_on", "remark", "gender", "fraud"]
+    assert cli.main(["audit", sample, *cut, "--out", str(tmp_path / "b")]) == 0
+    assert "'under 40'" in capsys.readouterr().out
+    rest = ["--sensitive", "region", "--groups", "north", "--roots", "age", "--out", str(tmp_path / "c")]
+    assert cli.main(["audit", sample, *rest]) == 0
+    assert "'not north'" in capsys.readouterr().out
+
+
 def test_synthesize_and_audit_its_files(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
     small = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     monkeypatch.setattr("cfad_core.data.synthetic.generate_synthetic", lambda seed: small)
@@ -157,7 +197,10 @@ def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
             ["audit", "people.csv", "--sensitive", "group", "--ignore", "fraud", "--roots", "zzz", "--out", "audit"],
             "not in the graph: zzz",
         ),
-        (["audit", "names.csv", "--sensitive", "group", "--out", "audit"], "look like names or free text: 'name'"),
+        (
+            ["audit", "names.csv", "--sensitive", "group", "--ignore", "--out", "audit"],
+            "'name' looks like names or free text",
+        ),
         (
             ["audit", "people.csv", "--sensitive", "group", "--label", "fraud", "--out", "audit"],
             "Say which value of the label column",

@@ -21,7 +21,7 @@ from cfad_core.causal.graph import (
 )
 from cfad_core.causal.joint import learn_jointly
 from cfad_core.causal.moments import collect_moments
-from cfad_core.causal.refit import fit_on_graph, fit_weights
+from cfad_core.causal.refit import fit_on_graph, fit_weights, supported_edges
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.config import DiscoveryConfig, Knowledge
@@ -86,14 +86,13 @@ def learn_scm(
     weights, c = learn_jointly(moments, allowed, belongs, l1, config.rounds, rng, progress)
     candidates = spread(_forward_edges(strength_between(weights, belongs), required), belongs) & allowed
     s = list(names).index(sensitive)
+    supported = supported_edges(moments, candidates, c, belongs)
     weights = fit_weights(moments, candidates, c)
     if rows_were_selected and comparable_units and _is_continuous(np.delete(x, s, axis=1)):
         from cfad_core.causal.score_matching import score_matching_weights
 
-        weights = score_matching_weights(
-            x, moments, candidates, weights, c, sensitive=s, rng=rng, progress=progress
-        )
-    strong = prune(strength_between(weights, belongs), share, keep=required) != 0.0
+        weights = score_matching_weights(x, moments, candidates, weights, c, sensitive=s, rng=rng, progress=progress)
+    strong = (prune(strength_between(weights, belongs), share) != 0.0) & supported
     edges = candidates & spread(strong | required, belongs)
     weights, c = fit_on_graph(moments, edges, c, progress)
     return build(weights, moments.intercept(weights, c), Spline(moments.basis, c), moments.slope)

@@ -82,14 +82,14 @@ def learn_jointly(
             method="L-BFGS-B",
             bounds=bounds,
             callback=notify,
-            options={"maxiter": 300, "maxcor": 20},
+            options={"maxiter": 300, "maxcor": 10, "ftol": 1e-7},
         )
 
     # A poor start never recovers, and its loss betrays it at once: solve the first problem from each, go on with one
     guesses = _first_guesses(moments, allowed)
     starts = [np.concatenate([rng.uniform(0.0, 0.1, 2 * problem.n_edges), guess]) for guess in guesses]
     found = min((solve(start) for start in starts), key=lambda result: float(result.fun))
-    for round_ in range(rounds):  # noqa: B007 - notify tells it
+    for round_ in range(rounds):
         while True:
             weights, c = problem.unpack(found.x)
             h, _ = acyclicity(weights, belongs)

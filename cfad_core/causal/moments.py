@@ -28,6 +28,7 @@ class Moments:
 
     Attributes
     ----------
+    n_rows : that were summed over
     basis : SplineBasis
     curved : (p,), the columns that act through f
     slope : (d,), one over the standard deviation of the columns that act linearly, 0 for the others
@@ -38,6 +39,7 @@ class Moments:
     cross : (p, K, d), covariance of ``B_k(x_j)`` and ``x_i``
     """
 
+    n_rows: int
     basis: SplineBasis
     curved: NDArray[np.intp]
     slope: Floats
@@ -109,6 +111,7 @@ def collect_moments(x: Floats, basis_size: int, batch_size: int, progress: Progr
     spline_mean = total / n
     shape = (len(curved), basis.size)
     return Moments(
+        n_rows=n,
         basis=basis,
         curved=curved,
         slope=np.where(is_curved, 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0)),

@@ -24,10 +24,46 @@ def fit_weights(moments: Moments, edges: Mask, c: Floats) -> Floats:
     for i in range(len(edges)):
         parents = np.flatnonzero(edges[:, i])
         if len(parents):
-            system = between[np.ix_(parents, parents)]
-            ridge = 1e-9 * (np.trace(system) / len(parents) + 1e-12) * np.eye(len(parents))
-            weights[parents, i] = np.linalg.solve(system + ridge, towards[parents, i])
+            weights[parents, i] = np.linalg.solve(_ridged(between[np.ix_(parents, parents)]), towards[parents, i])
     return weights
+
+
+def supported_edges(moments: Moments, edges: Mask, c: Floats, belongs: Floats) -> Mask:
+    """Edges between variables whose weights earn their number by the fit, by the Bayesian information criterion.
+
+    An edge j -> i is dropped if n log(RSS without / RSS with it), summed over the columns of i, is less than log n for
+    each of its weights. In small tables this is what tells an edge from chance.
+
+    Parameters
+    ----------
+    edges : (d, d), between columns
+    belongs : (d, variables)
+    """
+    between, towards = moments.contract(c)
+    columns = [np.flatnonzero(member) for member in belongs.T]
+    supported = np.zeros((len(columns), len(columns)), dtype=np.bool_)
+    for i, effects in enumerate(columns):
+        parents = np.flatnonzero(edges[:, effects[0]])
+        if not len(parents):
+            continue
+        inverse = np.linalg.inv(_ridged(between[np.ix_(parents, parents)]))
+        weights = inverse @ towards[np.ix_(parents, effects)]
+        variance = np.diag(moments.covariance)[effects]
+        rest = np.maximum(
+            variance - np.sum(weights * towards[np.ix_(parents, effects)], axis=0), 1e-9 * variance + 1e-300
+        )
+        for j, causes in enumerate(columns):
+            here = np.flatnonzero(np.isin(parents, causes))
+            if len(here):
+                lost = np.sum(weights[here] * np.linalg.solve(inverse[np.ix_(here, here)], weights[here]), axis=0)
+                gain = moments.n_rows * float(np.log1p(np.maximum(lost, 0.0) / rest).sum())
+                supported[j, i] = gain > len(here) * len(effects) * np.log(moments.n_rows)
+    return supported
+
+
+def _ridged(system: Floats) -> Floats:
+    ridge: Floats = system + 1e-9 * (np.trace(system) / len(system) + 1e-12) * np.eye(len(system))
+    return ridge
 
 
 def fit_on_graph(

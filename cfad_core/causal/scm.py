@@ -2,8 +2,9 @@
 
     x_i = sum_j A[j, i] f(x_j) + b_i + u_i
 
-A column with two values acts linearly, by ``slope[j] x_j`` instead of ``f(x_j)``. The noise is additive, so flipping ``S`` twice gives the person back. All arithmetic goes variable by
-variable, element by element: a row's result never depends on the rows beside it, to the last bit.
+A column with two values acts linearly, by ``slope[j] x_j`` instead of ``f(x_j)``. The noise is additive, so flipping
+``S`` twice gives the person back. All arithmetic goes column by column, element by element: a row's result never
+depends on the rows beside it, to the last bit.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ import pandas as pd
 
 from cfad_core.config import Knowledge
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sample import generate_sample
 from cfad_core.errors import CfadError, InvalidDataError
 from cfad_core.files import staged_folder
 
@@ -226,7 +227,7 @@ def load_german() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class PaperTables:
-    """A data set as in the paper's experiments."""
+    """A data set as in the paper's experiments; its categories are told apart as "the most frequent one or not"."""
 
     train: pd.DataFrame
     test: pd.DataFrame
@@ -237,7 +238,7 @@ class PaperTables:
 def paper_adult(seed: int) -> PaperTables:
     """12,000 normal people to learn from, 4,000 normal and 800 anomalous (income >50K) to judge.
 
-    People with a missing cell are left out; categories are binarised: the most frequent value or not.
+    People with a missing cell are left out; categories are to be binarised: the most frequent value or not.
     """
     people = load_adult().dropna().reset_index(drop=True)
     roles = ColumnRoles("sex", groups=("Female", "Male"), label="income", anomaly=">50K")
@@ -268,17 +269,18 @@ def _paper_tables(
     rng = np.random.default_rng(seed)
     is_anomaly = (people[roles.label].astype(str) == roles.anomaly).to_numpy()
     normal, anomalous = (rng.permutation(np.flatnonzero(is_anomaly == kind)) for kind in (False, True))
-    binary = people.copy()
-    for name in roles.features(people):
-        if not pd.api.types.is_numeric_dtype(people[name]):
-            binary[name] = (people[name] == people[name].mode()[0]).astype(np.int64)
     test_rows = rng.permutation(np.concatenate([normal[n_train : n_train + n_normal], anomalous[:n_anomaly]]))
     return PaperTables(
-        train=binary.iloc[normal[:n_train]].reset_index(drop=True),
-        test=binary.iloc[test_rows].reset_index(drop=True),
+        train=people.iloc[normal[:n_train]].reset_index(drop=True),
+        test=people.iloc[test_rows].reset_index(drop=True),
         roles=roles,
         knowledge=knowledge,
     )
 
 
-LOADERS: dict[str, Callable[[], pd.DataFrame]] = {"adult": load_adult, "compas": load_compas, "german": load_german}
+LOADERS: dict[str, Callable[[], pd.DataFrame]] = {
+    "adult": load_adult,
+    "compas": load_compas,
+    "german": load_german,
+    "sample": generate_sample,
+}

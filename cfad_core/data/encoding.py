@@ -3,6 +3,7 @@
 ``S`` becomes -1 (first group) and +1 (second group) and comes first. A number is one column, a category one column
 for each level (one alone for two levels), a date its number of days; missing numbers are filled with the median and,
 where they are many, marked in a column of their own. However many columns it has, a variable stays one variable.
+The paper's way with categories, the most frequent value or not, is an option.
 
 Scale matters for causal discovery. Where all attributes are continuous and share a scale, their noise levels tell
 causes from effects: all are divided by one common factor (``raw``), so that the unit of measurement does not matter
@@ -20,8 +21,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.config import Scaling, from_plain
-from cfad_core.data.roles import ColumnRoles, matches
+from cfad_core.config import Categories, Scaling, from_plain
+from cfad_core.data.groups import Groups
+from cfad_core.data.roles import ColumnRoles
 from cfad_core.errors import InvalidDataError
 
 Floats = NDArray[np.float64]
@@ -35,7 +37,6 @@ _COMMON_SPREAD = 3.0  # root mean square of the standard deviations after raw sc
 _COMPARABLE = 10.0  # largest ratio of standard deviations that counts as one scale
 _CONTINUOUS = 20  # fewer distinct values make a column discrete
 _MARK_MISSING = 0.01  # share of missing numbers from which they are marked
-_TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _MAX_LISTED = 5
 _DAY = 86_400.0
 _LARGEST = 1e100  # beyond, a number is as good as infinite: its square is not one any more
@@ -50,7 +51,8 @@ class Variable:
     ----------
     kind : ``number``, ``date`` (a number of days) or ``category``
     offset, scale : of a number: column = (cell - offset) / scale
-    integer : whether the numbers are whole
+    low, high : the numbers that were seen, and what a counterfactual one is clipped to
+    integer : whether the numbers (or days) are whole
     fill : stands for a missing number
     marks_missing : whether a second column marks missing numbers
     levels : of a category, the most frequent first; it also stands for unknown ones
@@ -60,6 +62,8 @@ class Variable:
     kind: Kind
     offset: float = 0.0
     scale: float = 1.0
+    low: float = 0.0
+    high: float = 0.0
     integer: bool = False
     fill: float = 0.0
     marks_missing: bool = False
@@ -87,27 +91,34 @@ class Variable:
         marks = np.where(missing, _HALF_RANGE, -_HALF_RANGE)
         return np.column_stack([values, marks]) if self.marks_missing else values[:, None]
 
-    def decode(self, columns: Floats, original: Floats, cells: pd.Series[Any]) -> pd.Series[Any]:
-        """Cells with new values where columns (n, k) differ from the original ones.
+    def decode(
+        self, columns: Floats, original: Floats, cells: pd.Series[Any], *, clip: bool
+    ) -> tuple[pd.Series[Any], int]:
+        """Cells with new values where columns (n, k) differ from the original ones, and how many were clipped.
 
         A missing cell stays missing, and no cell becomes missing: a value is always one that the table knows.
         """
         moved = (columns != original).any(axis=1)
         if self.kind == "category":
-            return self._decode_category(columns, original, cells, moved)
+            return self._decode_category(columns, original, cells, moved), 0
         moved &= cells.notna().to_numpy()
         if not moved.any():
-            return cells
+            return cells, 0
         numbers = columns[:, 0] * self.scale + self.offset
-        if self.kind == "date":
-            dates = pd.to_datetime(cells, errors="coerce")
-            return dates.mask(moved, pd.Series(pd.to_datetime(numbers * _DAY, unit="s").round("s"), index=cells.index))
+        slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
+        beyond = moved & ((numbers < self.low - slack) | (numbers > self.high + slack))
+        if clip:
+            numbers = np.clip(numbers, self.low, self.high)
         if self.integer:
-            whole = np.clip(np.rint(numbers), -_LARGEST_INTEGER, _LARGEST_INTEGER)
-            if pd.api.types.is_integer_dtype(cells):
-                return cells.mask(moved, pd.Series(whole.astype(np.int64), index=cells.index))
-            numbers = whole
-        return pd.to_numeric(cells).astype(np.float64).mask(moved, pd.Series(numbers, index=cells.index))
+            numbers = np.clip(np.rint(numbers), -_LARGEST_INTEGER, _LARGEST_INTEGER)
+        if self.kind == "date":
+            new = _dates_like(numbers, cells)
+        elif pd.api.types.is_integer_dtype(cells):
+            new = pd.Series(np.where(moved, numbers, 0.0).astype(np.int64), index=cells.index)
+        else:
+            cells = pd.to_numeric(cells).astype(np.float64)
+            new = pd.Series(numbers, index=cells.index)
+        return cells.mask(moved, new), int(beyond.sum()) if clip else 0
 
     def _decode_category(
         self, columns: Floats, original: Floats, cells: pd.Series[Any], moved: NDArray[np.bool_]
@@ -116,10 +127,13 @@ class Variable:
         changed = moved & (before != after) & ~np.isin(np.array(self.levels)[after], (MISSING, OTHER))
         if not changed.any():
             return cells
-        texts = pd.Series([self.levels[k] for k in after], index=cells.index, dtype=object)
+        values: list[Any] = list(self.levels)
+        if _holds_booleans(cells):
+            values = [level == "True" for level in self.levels]
+        new = pd.Series([values[k] for k in after], index=cells.index, dtype=object)
         if pd.api.types.is_bool_dtype(cells):
-            return cells.mask(changed, texts == "True")
-        return cells.astype(object).mask(changed, texts)
+            return cells.mask(changed, new.astype(np.bool_))
+        return cells.astype(object).mask(changed, new)
 
     def _nearest(self, columns: Floats) -> NDArray[np.intp]:
         if len(self.levels) <= 2:
@@ -128,10 +142,11 @@ class Variable:
         return largest
 
     def _positions(self, cells: pd.Series[Any]) -> NDArray[np.intp]:
-        texts = as_texts(cells)
+        codes, texts = pd.factorize(as_texts(cells))
         position = {level: k for k, level in enumerate(self.levels)}
         unknown = position.get(OTHER, 0)
-        return np.array([position.get(text, unknown) for text in texts], dtype=np.intp)
+        places = np.array([position.get(str(text), unknown) for text in texts], dtype=np.intp)
+        return places[codes]
 
 
 @dataclass(frozen=True)
@@ -140,15 +155,20 @@ class Encoding:
 
     Attributes
     ----------
-    sensitive, groups : the column of ``S`` and its two values
+    sensitive, grouping : the column of ``S`` and its two groups
     variables : the attributes
     scaling : ``raw`` or ``range``
     """
 
     sensitive: str
-    groups: tuple[str, str]
+    grouping: Groups
     variables: tuple[Variable, ...]
     scaling: Literal["raw", "range"]
+
+    @property
+    def groups(self) -> tuple[str, str]:
+        """What the two groups are called, that of -1 first."""
+        return self.grouping.names
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +191,8 @@ class Encoding:
     def in_groups(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows belong to one of the two groups."""
         self._require_columns(table)
-        return matches(table[self.sensitive], self.groups[0]) | matches(table[self.sensitive], self.groups[1])
+        inside: NDArray[np.bool_] = self.grouping.signs(table[self.sensitive]) != 0.0
+        return inside
 
     def encode(self, table: pd.DataFrame) -> Floats:
         """Columns (n, d) of rows that all belong to one of the two groups.
@@ -184,28 +205,28 @@ class Encoding:
         self._require_columns(table)
         numeric = [variable.name for variable in self.variables if variable.kind == "number"]
         check_numbers(table, numeric)
-        s = np.where(matches(table[self.sensitive], self.groups[1]), 1.0, -1.0)
+        s = self.grouping.signs(table[self.sensitive])
         return np.column_stack([s, *(variable.encode(table[variable.name]) for variable in self.variables)])
 
-    def decode(self, x: Floats, original: Floats, table: pd.DataFrame) -> pd.DataFrame:
+    def decode(self, x: Floats, original: Floats, table: pd.DataFrame, *, clip: bool = True) -> Decoded:
         """Rows in the table's own columns and units.
 
         A variable that does not differ from ``original`` (n, d), the encoded table, keeps its cell as it is;
-        so do columns of the table that are no variables.
+        so do columns of the table that are no variables. Numbers beyond all that were seen in training are clipped,
+        and counted.
         """
-        result = table.copy()
-        flipped = x[:, 0] != original[:, 0]
-        if flipped.any():
-            column = result[self.sensitive]
-            for sign, value in zip((-1.0, 1.0), _cells_for(self.groups, column), strict=True):
-                column = column.mask(flipped & (x[:, 0] == sign), value)
-            result[self.sensitive] = column
+        rows = table.copy()
+        rows[self.sensitive] = self.grouping.flip(rows[self.sensitive], x[:, 0])
+        clipped: dict[str, int] = {}
         start = 1
         for variable in self.variables:
             end = start + len(variable.columns)
-            result[variable.name] = variable.decode(x[:, start:end], original[:, start:end], table[variable.name])
+            cells = table[variable.name]
+            rows[variable.name], count = variable.decode(x[:, start:end], original[:, start:end], cells, clip=clip)
+            if count:
+                clipped[variable.name] = count
             start = end
-        return result
+        return Decoded(rows, clipped)
 
     def _require_columns(self, table: pd.DataFrame) -> None:
         needed = (self.sensitive, *(variable.name for variable in self.variables))
@@ -217,17 +238,19 @@ class Encoding:
             )
 
 
-def fit_encoding(table: pd.DataFrame, roles: ColumnRoles, scaling: Scaling) -> Encoding:
-    """Learn variables from training rows; ``roles`` must have their groups settled.
+@dataclass(frozen=True)
+class Decoded:
+    """Rows in a table's own units, and how many cells of which columns were clipped to what was seen in training."""
 
-    Raises
-    ------
-    InvalidDataError
-        If a column is all missing, infinite somewhere, or text with a different value in most rows.
-    """
-    if roles.groups is None:
-        raise InvalidDataError("The two groups of the sensitive column must be settled first.")
-    kinds = usable_kinds(table, roles)
+    rows: pd.DataFrame
+    clipped: dict[str, int]
+
+
+def fit_encoding(
+    table: pd.DataFrame, roles: ColumnRoles, scaling: Scaling, categories: Categories = "levels"
+) -> Encoding:
+    """Learn variables from training rows in which ``validate`` found no error; the groups must be settled."""
+    kinds = {name: kind_of(table[name]) for name in roles.features(table)}
     numbers = {name: as_numbers(table[name], kind) for name, kind in kinds.items() if kind != "category"}
     only_numbers = len(numbers) == len(kinds) and not any(np.isnan(values).any() for values in numbers.values())
     chosen: Literal["raw", "range"] = "range" if scaling != "raw" else "raw"
@@ -237,10 +260,12 @@ def fit_encoding(table: pd.DataFrame, roles: ColumnRoles, scaling: Scaling) -> E
     if chosen == "raw" and numbers:
         common = float(np.sqrt(np.mean([np.nanvar(values) for values in numbers.values()]))) / _COMMON_SPREAD or 1.0
     variables = tuple(
-        _fit_category(table[name]) if kind == "category" else _fit_number(name, kind, numbers[name], chosen, common)
+        _fit_category(table[name], categories)
+        if kind == "category"
+        else _fit_number(name, kind, numbers[name], chosen, common)
         for name, kind in kinds.items()
     )
-    return Encoding(sensitive=roles.sensitive, groups=roles.groups, variables=variables, scaling=chosen)
+    return Encoding(sensitive=roles.sensitive, grouping=roles.grouping, variables=variables, scaling=chosen)
 
 
 def _fit_number(name: str, kind: Kind, values: Floats, scaling: str, common: float) -> Variable:
@@ -255,23 +280,25 @@ def _fit_number(name: str, kind: Kind, values: Floats, scaling: str, common: flo
         kind=kind,
         offset=offset,
         scale=scale,
+        low=low,
+        high=high,
         integer=bool((known == np.rint(known)).all()),
         fill=float(np.median(known)),
         marks_missing=bool(missing.mean() >= _MARK_MISSING),
     )
 
 
-def _fit_category(cells: pd.Series[Any]) -> Variable:
-    counts = pd.Series(as_texts(cells)).value_counts()
-    levels = [str(level) for level in counts.index]
-    if len(levels) > MAX_LEVELS:
-        levels = [*levels[: MAX_LEVELS - 1], OTHER]
+def _fit_category(cells: pd.Series[Any], categories: Categories) -> Variable:
+    levels = [str(level) for level in as_texts(cells).value_counts().index]
+    most = MAX_LEVELS if categories == "levels" else 2
+    if len(levels) > most:
+        levels = [*levels[: most - 1], OTHER]
     return Variable(name=str(cells.name), kind="category", levels=tuple(levels))
 
 
 def kind_of(cells: pd.Series[Any]) -> Kind:
     """What a column holds: numbers (also written as text), dates, or categories."""
-    if pd.api.types.is_bool_dtype(cells):
+    if _holds_booleans(cells):
         return "category"
     if pd.api.types.is_datetime64_any_dtype(cells):
         return "date"
@@ -286,6 +313,14 @@ def kind_of(cells: pd.Series[Any]) -> Kind:
     return "category"
 
 
+def _holds_booleans(cells: pd.Series[Any]) -> bool:
+    if pd.api.types.is_bool_dtype(cells):
+        return True
+    return (
+        cells.dtype == object and bool(cells.notna().any()) and all(isinstance(cell, bool) for cell in cells.dropna())
+    )
+
+
 def as_numbers(cells: pd.Series[Any], kind: Kind) -> Floats:
     """Numbers, or days since 1970; missing cells are nan."""
     if kind == "date":
@@ -295,9 +330,19 @@ def as_numbers(cells: pd.Series[Any], kind: Kind) -> Floats:
     return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def as_texts(cells: pd.Series[Any]) -> list[str]:
+def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Categories as text; missing cells are a category of their own."""
-    return [MISSING if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)]
+    return cells.astype(str).astype(object).mask(cells.isna(), MISSING)
+
+
+def _dates_like(days: Floats, cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Days since 1970 as cells of the kind that the column holds."""
+    dates = pd.to_datetime(pd.Series(days * _DAY, index=cells.index), unit="s", utc=True).dt.round("s")
+    if pd.api.types.is_datetime64_any_dtype(cells):
+        zone = cells.dt.tz
+        return dates.dt.tz_convert(zone) if zone is not None else dates.dt.tz_localize(None)
+    has_time = (days != np.rint(days)).any()
+    return dates.dt.strftime("%Y-%m-%d %H:%M:%S" if has_time else "%Y-%m-%d").astype(object)
 
 
 def choose_scaling(cells: Floats) -> Literal["raw", "range"]:
@@ -315,56 +360,28 @@ def check_numbers(table: pd.DataFrame, columns: list[str]) -> None:
     InvalidDataError
         Naming every such column, and how many cells.
     """
-    as_text: list[str] = []
-    infinite: list[str] = []
-    for name in columns:
-        numbers = as_numbers(table[name], "number")
-        unreadable = np.isnan(numbers) & table[name].notna().to_numpy()
-        if unreadable.any():
-            as_text.append(f"'{name}' ({int(unreadable.sum())} rows, such as '{table[name][unreadable].iloc[0]}')")
-        elif (np.abs(numbers) > _LARGEST).any():
-            infinite.append(f"'{name}' ({int((np.abs(numbers) > _LARGEST).sum())} rows)")
     problems = []
-    if as_text:
-        problems.append(f"Expected numbers, found text in {_joined(as_text)}; correct these cells.")
-    if infinite:
-        problems.append(f"Expected finite numbers, found infinite ones in {_joined(infinite)}; correct these cells.")
+    for name in columns:
+        text, infinite = unreadable(table[name]), too_large(table[name])
+        if text.any():
+            example = table[name][text].iloc[0]
+            problems.append(f"Expected numbers in '{name}', found text in {int(text.sum())} rows, such as '{example}'.")
+        if infinite.any():
+            problems.append(f"Expected finite numbers in '{name}', found infinite ones in {int(infinite.sum())} rows.")
     if problems:
-        raise InvalidDataError(" ".join(problems))
+        raise InvalidDataError("\n".join(f"{problem} Correct these cells." for problem in problems))
 
 
-def usable_kinds(table: pd.DataFrame, roles: ColumnRoles) -> dict[str, Kind]:
-    """What each attribute holds.
-
-    Raises
-    ------
-    InvalidDataError
-        If an attribute is all missing, infinite somewhere, or text with a different value in most rows.
-    """
-    kinds = {name: kind_of(table[name]) for name in roles.features(table)}
-    check_numbers(table, [name for name, kind in kinds.items() if kind == "number"])
-    empty = [f"'{name}'" for name in kinds if table[name].isna().all()]
-    if empty:
-        raise InvalidDataError(f"These columns have no values at all: {_joined(empty)}; ignore them.")
-    texts = []
-    for name, kind in kinds.items():
-        distinct = table[name].nunique() if kind == "category" else 0
-        if distinct > max(MAX_LEVELS, _TEXT_SHARE * len(table)):
-            texts.append(f"'{name}' ({distinct} values in {len(table)} rows)")
-    if texts:
-        raise InvalidDataError(f"These columns look like names or free text: {_joined(texts)}; ignore them.")
-    return kinds
+def unreadable(cells: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Cells that hold something, but no number."""
+    mask: NDArray[np.bool_] = np.isnan(as_numbers(cells, "number")) & cells.notna().to_numpy(dtype=np.bool_)
+    return mask
 
 
-def _cells_for(groups: tuple[str, str], column: pd.Series[Any]) -> list[Any]:
-    """The groups' values as the column would hold them."""
-    if pd.api.types.is_bool_dtype(column):
-        return [bool(matches(pd.Series([True]), group)[0]) for group in groups]
-    if pd.api.types.is_integer_dtype(column):
-        return [int(float(group)) for group in groups]
-    if pd.api.types.is_float_dtype(column):
-        return [float(group) for group in groups]
-    return list(groups)
+def too_large(cells: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Numbers that are infinite, or as good as that."""
+    mask: NDArray[np.bool_] = np.abs(as_numbers(cells, "number")) > _LARGEST
+    return mask
 
 
 def _joined(items: list[str]) -> str:

@@ -152,9 +152,24 @@ def _read_parquet(source: Path | bytes, limits: Limits, label: str) -> pd.DataFr
     with _open(source) as stream:
         file = pq.ParquetFile(stream)
         _check_shape((file.metadata.num_rows, file.metadata.num_columns), limits, label)
-        table: pd.DataFrame = file.read().to_pandas()
+        table = _plain_cells(file.read().to_pandas())
     table.columns = pd.Index(distinct_names(list(table.columns)))
     return table.reset_index(drop=True)
+
+
+def _plain_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells that an audit can compare: spans of time as seconds; lists, records and bytes as text."""
+    plain = {}
+    for position in range(table.shape[1]):
+        cells = table.iloc[:, position]
+        if pd.api.types.is_timedelta64_dtype(cells):
+            cells = cells.dt.total_seconds()
+        elif cells.dtype == object and cells.map(lambda cell: isinstance(cell, (np.ndarray, list, dict, bytes))).any():
+            cells = cells.map(lambda cell: str(cell.tolist() if isinstance(cell, np.ndarray) else cell))
+        plain[position] = cells
+    result = pd.DataFrame(plain)
+    result.columns = table.columns
+    return result
 
 
 def _read_excel(source: Path | bytes, sheet: str | None, label: str) -> pd.DataFrame:
@@ -200,9 +215,9 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
                 "line, or quote cells that hold the delimiter."
             )
     with _open(source) as stream:
-        raw = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
+        unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if packed else stream
         table: pd.DataFrame = pd.read_csv(
-            _Bounded(raw, limits.bytes, label),
+            unpacked,
             sep=delimiter,
             encoding=encoding,
             decimal="," if _has_decimal_comma(records[1:], delimiter) else ".",
@@ -221,7 +236,7 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
 class _Bounded(io.RawIOBase):
     """A stream that refuses to give more than its limit: a small gzip file can hold a huge table."""
 
-    def __init__(self, stream: IO[bytes], limit: int, label: str) -> None:
+    def __init__(self, stream: gzip.GzipFile, limit: int, label: str) -> None:
         self._stream, self._left, self._limit, self._label = stream, limit, limit, label
 
     def readable(self) -> bool:

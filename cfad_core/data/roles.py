@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from cfad_core.config import from_plain
+from cfad_core.data.groups import Groups, listed, matches
+from cfad_core.data.problems import Problem, refuse_errors
 from cfad_core.errors import InvalidDataError
-
-_MAX_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,9 @@ class ColumnRoles:
     Attributes
     ----------
     sensitive : the column whose value is flipped
-    groups : its two values to compare, disadvantaged first; None if it has exactly two values
+    groups : its two values to compare, disadvantaged first; or one value, against all others; None with a cut point,
+        or if the column has exactly two values
+    cut : of a column of numbers: those under it against the others
     label : the column that says who is an anomaly, or None
     anomaly : the label's value that means anomaly
     ignore : columns to leave out
@@ -33,10 +34,11 @@ class ColumnRoles:
     """
 
     sensitive: str
-    groups: tuple[str, str] | None = None
+    groups: tuple[str, ...] | None = None
     label: str | None = None
     anomaly: str | None = None
     ignore: tuple[str, ...] = ()
+    cut: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -51,6 +53,13 @@ class ColumnRoles:
         special = {self.sensitive, self.label, *self.ignore}
         return [name for name in table.columns if name not in special]
 
+    @property
+    def grouping(self) -> Groups:
+        """The two groups, once they are settled by ``resolve_roles``."""
+        if self.cut is None and self.groups is None:
+            raise InvalidDataError("The two groups of the sensitive column must be settled first.")
+        return Groups(self.groups or (), self.cut)
+
 
 def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
     """Check the roles against the table and settle the two groups.
@@ -58,70 +67,79 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
     Raises
     ------
     InvalidDataError
-        If a column does not exist or plays two parts, or the groups cannot be told.
+        With all that is wrong: columns that do not exist or play two parts, groups that cannot be told.
     """
-    _check_columns(table, roles)
-    if roles.label is None:
-        if roles.anomaly is not None:
-            raise InvalidDataError(
-                f"The anomaly value '{roles.anomaly}' needs a label column; name it, or drop the value."
-            )
-    elif roles.anomaly is None:
-        raise InvalidDataError(
-            f"Say which value of the label column '{roles.label}' means anomaly; it holds {listed(table[roles.label])}."
-        )
-    column = table[roles.sensitive]
-    if roles.groups is None:
-        values = sorted(column.dropna().unique(), key=lambda value: (str(type(value)), value))
-        if len(values) != 2:
-            raise InvalidDataError(
-                f"The sensitive column '{roles.sensitive}' has {len(values)} "
-                f"{'value' if len(values) == 1 else 'values'} ({listed(column)}); "
-                + ("there is nobody to compare with." if len(values) < 2 else "pick the two groups to compare.")
-            )
-        return dataclasses.replace(roles, groups=(str(values[0]), str(values[1])))
-    first, second = roles.groups
-    if first == second:
-        raise InvalidDataError(f"The two groups must differ; both are '{first}'.")
-    for group in roles.groups:
-        if not matches(column, group).any():
-            raise InvalidDataError(
-                f"No row of '{roles.sensitive}' holds the group '{group}'; the column holds {listed(column)}."
-            )
+    refuse_errors(role_problems(table, roles))
+    if roles.groups is None and roles.cut is None:
+        first, second = _distinct(table[roles.sensitive])
+        return dataclasses.replace(roles, groups=(str(first), str(second)))
     return roles
 
 
-def matches(column: pd.Series[Any], text: str) -> NDArray[np.bool_]:
-    """Which cells read as the text, or are the number it spells."""
-    same: NDArray[np.bool_] = (column.astype(str) == text).to_numpy(dtype=np.bool_)
-    try:
-        wanted = float(text)
-    except ValueError:
-        return same
-    numeric = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
-    equal: NDArray[np.bool_] = numeric == wanted
-    return same | equal
+def role_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+    """What stands in the way of these roles; all at once."""
+    problems = _column_problems(table, roles)
+    if roles.sensitive in table.columns:
+        problems += _group_problems(table[roles.sensitive], roles)
+    if roles.label is None:
+        if roles.anomaly is not None:
+            message = f"The anomaly value '{roles.anomaly}' needs a label column."
+            problems.append(Problem("no-label", "error", message, "Name it, or drop the value."))
+    elif roles.label in table.columns and roles.anomaly is None:
+        message = f"The label column '{roles.label}' holds {listed(table[roles.label])}."
+        remedy = f"Say which value of the label column '{roles.label}' means anomaly."
+        problems.append(Problem("no-anomaly-value", "error", message, remedy, column=roles.label))
+    return problems
 
 
-def _check_columns(table: pd.DataFrame, roles: ColumnRoles) -> None:
+def _column_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+    problems = []
     parts = [("sensitive", roles.sensitive), ("label", roles.label), *(("ignored", name) for name in roles.ignore)]
     seen: dict[str, str] = {}
     for part, name in parts:
         if name is None:
             continue
         if name not in table.columns:
-            raise InvalidDataError(
-                f"The {part} column '{name}' is not in the table; it has: {', '.join(map(str, table.columns))}."
-            )
-        if name in seen and seen[name] != part:
-            raise InvalidDataError(f"Column '{name}' cannot be both {seen[name]} and {part}.")
+            message = f"The {part} column '{name}' is not in the table; it has: {', '.join(map(str, table.columns))}."
+            problems.append(Problem("unknown-column", "error", message, column=name))
+        elif seen.get(name, part) != part:
+            message = f"Column '{name}' cannot be both {seen[name]} and {part}."
+            problems.append(Problem("two-roles", "error", message, column=name))
         seen[name] = part
     if not roles.features(table):
-        raise InvalidDataError("No profile attribute is left besides the sensitive, label and ignored columns.")
+        message = "No profile attribute is left besides the sensitive, label and ignored columns."
+        problems.append(Problem("no-attributes", "error", message, "Ignore fewer columns."))
+    return problems
 
 
-def listed(column: pd.Series[Any]) -> str:
-    """Some of the values of a column, for a message."""
-    values = [str(value) for value in column.dropna().unique()[: _MAX_LISTED + 1]]
-    shown = ", ".join(f"'{value[:40]}'" for value in values[:_MAX_LISTED])
-    return (shown + ", ..." if len(values) > _MAX_LISTED else shown) or "nothing"
+def _group_problems(column: pd.Series[Any], roles: ColumnRoles) -> list[Problem]:
+    def wrong(code: str, message: str, remedy: str = "") -> list[Problem]:
+        return [Problem(code, "error", message, remedy, column=roles.sensitive)]
+
+    if roles.cut is not None:
+        if roles.groups is not None:
+            return wrong("two-groupings", "Groups are given by values or by a cut point, not by both.", "Drop one.")
+        return [] if np.isfinite(roles.cut) else wrong("bad-cut", "The cut point must be a finite number.")
+    if roles.groups is None:
+        values = _distinct(column)
+        if len(values) == 2:
+            return []
+        counted = f"{len(values)} {'value' if len(values) == 1 else 'values'}"
+        remedy = "There is nobody to compare with." if len(values) < 2 else "Pick the two groups to compare."
+        return wrong("no-groups", f"The sensitive column '{roles.sensitive}' has {counted} ({listed(column)}).", remedy)
+    if len(roles.groups) not in (1, 2):
+        return wrong("no-groups", f"Expected one or two group values; got {len(roles.groups)}.")
+    if len(set(roles.groups)) < len(roles.groups):
+        return wrong("same-group", f"The two groups must differ; both are '{roles.groups[0]}'.")
+    return [
+        problem
+        for group in roles.groups
+        if not matches(column, group).any()
+        for problem in wrong(
+            "unknown-group", f"No row of '{roles.sensitive}' holds the group '{group}'; it holds {listed(column)}."
+        )
+    ]
+
+
+def _distinct(column: pd.Series[Any]) -> list[Any]:
+    return sorted(column.dropna().unique(), key=lambda value: (str(type(value)), value))

@@ -13,7 +13,7 @@ worlds are encoded, and so scored, alike.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,9 +109,16 @@ def code_size(n_attributes: int, config: DetectorConfig) -> int:
     return config.code_size if config.code_size is not None else int(np.clip(n_attributes - 3, 2, 32))
 
 
-def train_autoencoder(x: Floats, config: DetectorConfig, *, seed: int, progress: Progress) -> Autoencoder:
-    """Train on normal rows x (n, m)."""
-    scale = x.std(axis=0)
+def train_autoencoder(
+    x: Floats, config: DetectorConfig, *, seed: int, progress: Progress, variables: Sequence[str] | None = None
+) -> Autoencoder:
+    """Train on normal rows x (n, m).
+
+    Parameters
+    ----------
+    variables : the variable of each column, where some have several; each variable gets the same weight
+    """
+    scale = _scales(x, variables)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         code = code_size(x.shape[1], config)
@@ -145,6 +152,16 @@ def train_autoencoder(x: Floats, config: DetectorConfig, *, seed: int, progress:
         progress=progress,
     )
     return model
+
+
+def _scales(x: Floats, variables: Sequence[str] | None) -> Floats:
+    """(m,), such that every variable has variance 1, all its columns together."""
+    variance = x.var(axis=0)
+    if variables is not None:
+        _, member = np.unique(np.asarray(variables, dtype=object).astype(str), return_inverse=True)
+        variance = np.bincount(member, weights=variance)[member]
+    scale: Floats = np.sqrt(variance)
+    return scale
 
 
 def fine_tune(

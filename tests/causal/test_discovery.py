@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
+from sklearn.linear_model import LinearRegression
 
 from cfad_core.causal.discovery import learn_scm
 from cfad_core.causal.graph import find_cycle, structural_hamming_distance
 from cfad_core.causal.joint import _Problem
 from cfad_core.causal.moments import Moments, collect_moments
-from cfad_core.causal.refit import fit_on_graph, squared_error
+from cfad_core.causal.refit import fit_on_graph, squared_error, supported_edges
 from cfad_core.causal.score_matching import _Objective
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.config import DiscoveryConfig, Knowledge
@@ -113,6 +114,40 @@ def test_a_table_of_two_valued_columns_alone_has_a_graph() -> None:
     x = np.column_stack([s, np.where(rng.random(500) < 0.8, s, -s), rng.choice([0.0, 1.0], 500)])
     scm = learn_scm(x, ["S", "copy", "other"], "S")
     assert scm.affected_names == ("copy",)
+
+
+def test_edges_must_earn_their_weights() -> None:
+    """An added regressor's share of the residual sum of squares, against scikit-learn's."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 4))
+    x[:, 3] += 0.3 * x[:, 0] + 0.8 * x[:, 1]
+    moments = collect_moments(x, 8, 64, Progress())
+    line = Spline.interpolating(moments.basis, np.linspace(-4, 4, 50), np.linspace(-4, 4, 50)).coefficients
+    edges = np.zeros((4, 4), dtype=bool)
+    edges[:3, 3] = True
+
+    def squares(parents: list[int]) -> float:
+        fit = LinearRegression().fit(x[:, parents], x[:, 3])
+        return float(((x[:, 3] - fit.predict(x[:, parents])) ** 2).sum())
+
+    without = [squares([k for k in range(3) if k != j]) for j in range(3)]
+    by_hand = [400 * np.log(rest / squares([0, 1, 2])) > np.log(400) for rest in without]
+    assert supported_edges(moments, edges, moments.normalised(line), np.eye(4))[:3, 3].tolist() == by_hand
+    assert by_hand == [True, True, False]
+
+
+def test_a_category_is_one_variable_that_must_earn_all_its_weights() -> None:
+    rng = np.random.default_rng(6)
+    level = rng.integers(0, 3, 600)
+    one_hot = np.eye(3)[level]
+    noise, effect = rng.normal(size=600), one_hot @ [0.0, 1.0, 2.0] + rng.normal(size=600)
+    s = rng.choice([-1.0, 1.0], 600)
+    x = np.column_stack([s, one_hot, noise, effect])
+    names = ["S", "c = 0", "c = 1", "c = 2", "noise", "effect"]
+    variables = ["S", "c", "c", "c", "noise", "effect"]
+    scm = learn_scm(x, names, "S", variables=variables, knowledge=Knowledge(roots=("c", "noise")))
+    known, strengths = scm.strengths()
+    assert {(known[j], known[i]) for j, i in np.argwhere(strengths)} == {("c", "effect")}
 
 
 def test_joint_discovery_finds_a_small_world() -> None:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import dataclasses
 import gzip
+import io
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfad_core.data.encoding import as_texts, fit_encoding, kind_of
 from cfad_core.data.readers import Limits, distinct_names, excel_sheets, read_table
+from cfad_core.data.roles import ColumnRoles, resolve_roles
+from cfad_core.data.suggestions import suggest_roles
+from cfad_core.data.validation import validate
 from cfad_core.errors import InvalidDataError
 
 
@@ -147,3 +154,63 @@ def test_a_missing_file_and_nameless_bytes(tmp_path: Path) -> None:
         read_table(tmp_path / "none.csv")
     with pytest.raises(InvalidDataError, match="Bytes need the name of the file"):
         read_table(b"a\n1\n")
+
+
+def test_parquet_cells_of_any_type_can_be_audited(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {
+        "lists": pa.array([[1, 2], [3]]),
+        "structs": pa.array([{"a": 1}, {"a": 2}]),
+        "bytes": pa.array([b"x", b"y"]),
+        "spans": pa.array([86_400, 60], pa.duration("s")),
+        "days": pa.array([0, 1], pa.date32()),
+        "money": pa.array([1, 2], pa.decimal128(5, 2)),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet")
+    assert table["lists"].tolist() == ["[1, 2]", "[3]"]
+    assert table["spans"].tolist() == [86_400.0, 60.0]
+    assert [kind_of(table[name]) for name in table] == ["category", "category", "category", "number", "date", "number"]
+    assert table.duplicated().sum() == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_any_csv_table_is_read_validated_encoded_and_given_back(data: st.DataObject) -> None:
+    """Read, roles, validate, encode, inverse: an answer or a clear refusal, and what was not moved comes back."""
+    columns = data.draw(st.lists(st.text(max_size=6), min_size=1, max_size=4))
+    cell = st.one_of(
+        st.sampled_from(["", "a", "b", "NA", "2020-01-31", "1e400", "yes"]),
+        st.integers(-50, 50).map(str),
+        st.floats(allow_nan=False, allow_infinity=False, width=32).map(str),
+        st.text(max_size=4),
+    )
+    kinds = [data.draw(st.sampled_from(["any", "number", "level"])) for _ in columns]
+    drawn = {"any": cell, "number": st.integers(-9, 9).map(str), "level": st.sampled_from(["x", "y", "z"])}
+    n = 100
+    few = [data.draw(st.lists(drawn[kind], min_size=1, max_size=12)) for kind in kinds]
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow([*columns, "S"])
+    writer.writerows([[*(cells[k % len(cells)] for cells in few), k % 2] for k in range(n)])
+    try:
+        table = read_table(stream.getvalue().encode(), name="t.csv")
+    except InvalidDataError:
+        return
+    sensitive = str(table.columns[-1])
+    suggestion = suggest_roles(table, sensitive=sensitive)
+    roles = dataclasses.replace(suggestion.roles or ColumnRoles(sensitive), label=None, anomaly=None)
+    if any(problem.severity == "error" for problem in validate(table, roles)):
+        return
+    roles = resolve_roles(table, roles)
+    encoding = fit_encoding(table, roles, "auto")
+    inside = table[encoding.in_groups(table)].reset_index(drop=True)
+    x = encoding.encode(inside)
+    assert np.isfinite(x).all()
+    pd.testing.assert_frame_equal(encoding.decode(x, x, inside).rows, inside)
+    moved = encoding.decode(x + 0.5, np.where(np.arange(x.shape[1]) == 0, x, np.nan), inside).rows
+    for variable in encoding.variables:
+        if variable.kind == "category":
+            assert set(as_texts(moved[variable.name])) <= {*as_texts(inside[variable.name])}

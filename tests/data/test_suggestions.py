@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfad_core.data.datasets import load_adult, load_compas, load_german
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sample import generate_sample
+from cfad_core.data.suggestions import suggest_anomaly, suggest_groups, suggest_roles
+
+
+def messy(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "customerID": rng.permutation(n) * 7,
+            "row": range(n),
+            "Gender": rng.choice(["F", "M", "X"], n, p=[0.4, 0.55, 0.05]),
+            "born": pd.to_datetime("1980-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), unit="D"),
+            "comment": [f"text number {k}" for k in range(n)],
+            "country": ["NL"] * (n - 1) + ["BE"],
+            "nothing": np.nan,
+            "same": 3,
+            "age": rng.integers(18, 90, n),
+            "pay": rng.normal(3000.0, 500.0, n),
+            "isFraud": rng.choice([0, 1], n, p=[0.9, 0.1]),
+        }
+    )
+
+
+def test_what_had_better_be_ignored_and_why() -> None:
+    found = {entry.column: (entry.role, entry.reason) for entry in suggest_roles(messy()).columns}
+    assert found == {
+        "customerID": ("ignore", "is an identifier: a different whole number in every row"),
+        "row": ("ignore", "is an identifier: a different whole number in every row"),
+        "Gender": ("sensitive", "is named so"),
+        "born": ("ignore", "is a date"),
+        "comment": ("ignore", "is a name or free text (400 different values)"),
+        "country": ("ignore", "is 'NL' in 99.8% of the rows"),
+        "nothing": ("ignore", "has no values"),
+        "same": ("ignore", "has one value only"),
+        "age": ("feature", ""),
+        "pay": ("feature", ""),
+        "isFraud": ("label", "is named so, and has two values"),
+    }
+
+
+def test_the_roles_add_up() -> None:
+    suggestion = suggest_roles(messy())
+    ignored = ("customerID", "row", "born", "comment", "country", "nothing", "same")
+    assert suggestion.roles == ColumnRoles("Gender", groups=("F", "M"), label="isFraud", anomaly="1", ignore=ignored)
+    assert suggestion.roots == ("age",)
+
+
+def test_a_numeric_sensitive_column_gets_a_cut_point() -> None:
+    table = messy().drop(columns="Gender")
+    roles = suggest_roles(table).roles
+    assert roles is not None
+    assert (roles.sensitive, roles.groups) == ("age", None)
+    assert roles.cut == float(np.rint(table["age"].median()))
+
+
+def test_what_is_settled_stays_settled() -> None:
+    suggestion = suggest_roles(messy(), sensitive="country", label="same")
+    roles = {entry.column: entry.role for entry in suggestion.columns}
+    assert (roles["country"], roles["same"], roles["Gender"], roles["isFraud"]) == (
+        "sensitive",
+        "label",
+        "feature",
+        "feature",
+    )
+
+
+def test_nothing_sensitive() -> None:
+    assert suggest_roles(messy()[["pay", "row"]]).roles is None
+    assert suggest_roles(messy(), sensitive="no such column").roles is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "anomaly"),
+    [
+        (["no"] * 5 + ["yes"] * 9, "yes"),
+        ([0] * 5 + [1] * 9, "1"),
+        (["good"] * 9 + ["strange"] * 5, "strange"),
+        ([False] * 9 + [True] * 5, "True"),
+        ([None], None),
+    ],
+)
+def test_the_anomaly_value(cells: list, anomaly: str | None) -> None:
+    assert suggest_anomaly(pd.Series(cells)) == anomaly
+
+
+def test_groups() -> None:
+    assert suggest_groups(pd.Series(["a", "b", "b", "c", "c", "c"])) == (("b", "c"), None)
+    assert suggest_groups(pd.Series(["a", "a"])) == (None, None)
+    assert suggest_groups(pd.Series([0, 1, 1])) == (("0", "1"), None)
+
+
+@pytest.mark.parametrize(
+    ("load", "sensitive", "label", "anomaly"),
+    [
+        (load_adult, "sex", "income", ">50K"),
+        (load_compas, "sex", "two_year_recid", "1"),
+        (load_german, "sex", "credit_risk", "2"),
+        (generate_sample, "gender", "fraud", "yes"),
+    ],
+)
+def test_real_tables(cache, load, sensitive: str, label: str, anomaly: str) -> None:
+    roles = suggest_roles(load()).roles
+    assert roles is not None
+    assert (roles.sensitive, roles.label, roles.anomaly) == (sensitive, label, anomaly)
