@@ -1,6 +1,6 @@
 """Reading a large CSV file: time against pandas alone, and memory against the file's size, each in a fresh process.
 
-    python benchmarks/reading.py [MEGABYTES]
+python benchmarks/reading.py [MEGABYTES]
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ print(time.perf_counter() - start, peak() - before, len(table))
 
 
 def main() -> None:
+    """Print both, twice."""
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.csv"

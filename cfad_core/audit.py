@@ -27,12 +27,25 @@ from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoen
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidDataError
 from cfad_core.notices import data_notices, graph_notices, usefulness_notices
-from cfad_core.progress import Progress
+from cfad_core.progress import Progress, Renamed
 from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+JUDGE = "judge: "  # before the stages of the independent SCM
+# Usual shares of the time, in order; the judge's stages are missing where the truth is known
+STAGES = {
+    "discovery": 20.0,
+    "edge selection": 2.0,
+    "refit": 1.0,
+    f"{JUDGE}discovery": 20.0,
+    f"{JUDGE}edge selection": 2.0,
+    f"{JUDGE}refit": 1.0,
+    "autoencoder": 25.0,
+    "fair fine-tuning": 27.0,
+    "evaluation": 2.0,
+}
 _SLICE = 50_000  # rows between two looks at whether to stop
 
 
@@ -200,7 +213,7 @@ def _learn_models(
 ) -> tuple[StructuralModel, StructuralModel | None]:
     """The own SCM and, unless the truth is known, an independent one from the other half of the rows."""
 
-    def learn(rows: Floats, seed: int) -> StructuralModel:
+    def learn(rows: Floats, seed: int, progress: Progress) -> StructuralModel:
         return learn_scm(
             rows,
             data.encoding.names,
@@ -215,9 +228,10 @@ def _learn_models(
         )
 
     if data.knows_truth:
-        return learn(data.train, config.seed), None
+        return learn(data.train, config.seed, progress), None
     own, other = stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))
-    return learn(data.train[own], config.seed), learn(data.train[other], config.seed + 1)
+    mine = learn(data.train[own], config.seed, progress)
+    return mine, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
 
 
 def _score(

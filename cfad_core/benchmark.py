@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cfad_core.audit import run_audit
 from cfad_core.causal.graph import structural_hamming_distance
-from cfad_core.config import AuditConfig, Categories, Knowledge
+from cfad_core.config import AuditConfig, Knowledge
 from cfad_core.data.datasets import PaperTables, paper_adult, paper_compas
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import MAX_SELECTION_ERROR, generate_synthetic
@@ -37,7 +37,6 @@ class Problem:
     test_counterfactual: pd.DataFrame | None = None
     adjacency: pd.DataFrame | None = None
     knowledge: Knowledge = field(default_factory=Knowledge)
-    categories: Categories = "levels"
 
 
 def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
@@ -52,7 +51,7 @@ def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_S
 
 
 def _paper(tables: PaperTables) -> Problem:
-    return Problem(tables.train, tables.test, tables.roles, knowledge=tables.knowledge, categories="most-frequent")
+    return Problem(tables.train, tables.test, tables.roles, knowledge=tables.knowledge)
 
 
 DATASETS: dict[str, Callable[[int, Progress], Problem]] = {
@@ -78,24 +77,42 @@ def run_benchmark(
     ``changing_ratio_independent`` by the true counterfactuals (or an independent SCM where they are unknown).
     ``shd`` and ``cf_error`` are None where the truth is unknown.
     """
-    _check_known("data set", datasets, DATASETS)
-    _check_known("method", methods, METHODS)
+    check_known(datasets, methods)
     config, progress = config or AuditConfig(), progress or Progress()
     rows: list[dict[str, Any]] = []
     for dataset in datasets:
         for seed in seeds:
-            problem = DATASETS[dataset](seed, progress)
-            result = run_audit(
-                problem.train,
-                problem.roles,
-                dataclasses.replace(config, seed=seed, knowledge=problem.knowledge, categories=problem.categories),
-                progress,
-                test=problem.test,
-                test_counterfactual=problem.test_counterfactual,
-            )
-            truth = _against_truth(result, problem)
-            rows += [_row(dataset, method, seed, result, truth) for method in methods]
+            rows += benchmark_once(progress, dataset, methods, seed, config.to_dict())
     return rows
+
+
+def benchmark_once(
+    progress: Progress, dataset: str, methods: Sequence[str], seed: int, config: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Audit one data set with one seed; a row for each method. Everything in it is JSON-able."""
+    problem = DATASETS[dataset](seed, progress)
+    settings = AuditConfig.from_dict(config)
+    result = run_audit(
+        problem.train,
+        problem.roles,
+        dataclasses.replace(settings, seed=seed, knowledge=problem.knowledge),
+        progress,
+        test=problem.test,
+        test_counterfactual=problem.test_counterfactual,
+    )
+    truth = _against_truth(result, problem)
+    return [_row(dataset, method, seed, result, truth) for method in methods]
+
+
+def check_known(datasets: Sequence[str], methods: Sequence[str]) -> None:
+    """Refuse names that do not exist.
+
+    Raises
+    ------
+    InvalidConfigError
+    """
+    _check_known("data set", datasets, DATASETS)
+    _check_known("method", methods, METHODS)
 
 
 def _row(dataset: str, method: str, seed: int, result: AuditResult, truth: dict[str, Any]) -> dict[str, Any]:

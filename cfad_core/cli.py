@@ -1,4 +1,4 @@
-"""python -m cfad_core inspect | audit | score | counterfactuals | synthesize | datasets | benchmark | demo."""
+"""python -m cfad_core inspect | audit | score | counterfactuals | audits | synthesize | datasets | benchmark | demo."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,6 +15,8 @@ from cfad_core.errors import AuditCancelled, CfadError
 from cfad_core.progress import Progress
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cfad_core.config import AuditConfig
     from cfad_core.data.roles import ColumnRoles
     from cfad_core.result import AuditResult
@@ -72,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
         help="tell all values of a category apart (default), or the most frequent one from the others",
     )
     _add_settings(audit)
-    audit.add_argument("--out", type=Path, required=True, metavar="DIR")
+    target = audit.add_mutually_exclusive_group(required=True)
+    target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
+    target.add_argument("--save", metavar="NAME", help="keep it among the saved audits instead, under this name")
 
     score = commands.add_parser("score", help="score new rows with a finished audit")
     score.set_defaults(run=_score)
@@ -107,7 +112,31 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.add_argument("--methods", nargs="+", default=["ae", "cfad", "twin"], metavar="NAME")
     benchmark.add_argument("--seeds", nargs="+", type=_seed, default=[0, 1, 2, 3, 4], metavar="N")
     _add_settings(benchmark, seed=False)
+    benchmark.add_argument("--workers", type=int, default=1, metavar="N", help="runs at once, on this machine")
+    benchmark.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster instead")
     benchmark.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+    audits = commands.add_parser("audits", help="the saved audits")
+    actions = audits.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_Parser)
+    listing = actions.add_parser("list", help="all of them, the newest first")
+    listing.add_argument("--status", metavar="STATUS", help="only those that are so: done, running, failed, ...")
+    listing.add_argument("--text", default="", help="only those with this in name, note or source")
+    listing.set_defaults(run=_list_audits)
+    for action, run, about in (
+        ("show", _show_audit, "everything about one"),
+        ("cancel", _cancel_audit, "take it from the queue, or stop it"),
+        ("restart", _restart_audit, "put one that failed, was cancelled or interrupted into the queue again"),
+        ("delete", _delete_audit, "delete it, and its tables unless others have them"),
+        ("export", _export_audit, "write it to a zip file"),
+    ):
+        one = actions.add_parser(action, help=about)
+        one.add_argument("id", metavar="ID")
+        one.set_defaults(run=run)
+        if action == "export":
+            one.add_argument("file", type=Path, metavar="FILE")
+    taking = actions.add_parser("import", help="take one out of a zip file")
+    taking.add_argument("file", type=Path, metavar="FILE")
+    taking.set_defaults(run=_import_audit)
 
     demo = commands.add_parser("demo", help="synthesize, audit against the truth, print a summary")
     demo.set_defaults(run=_demo)
@@ -195,7 +224,8 @@ def _audit(options: argparse.Namespace) -> None:
     from cfad_core.data.suggestions import suggest_roles
     from cfad_core.files import check_folder
 
-    check_folder(options.out)
+    if options.out is not None:
+        check_folder(options.out)
     tables = [None if path is None else read_table(path) for path in (options.test, options.test_counterfactual)]
     table = read_table(options.table, sheet=options.sheet)
     suggestion = suggest_roles(table, options.sensitive, options.label)
@@ -209,15 +239,51 @@ def _audit(options: argparse.Namespace) -> None:
         categories=options.categories,
         knowledge=Knowledge(roots=tuple(roots)),
     )
-    with TerminalProgress() as progress:
-        result = run_audit(table, roles, config, progress, test=tables[0], test_counterfactual=tables[1])
-    result.save(options.out)
+    if options.save is not None:
+        result, place = _audit_in_store(options, table, roles, config, tables)
+    else:
+        with TerminalProgress() as progress:
+            result = run_audit(table, roles, config, progress, test=tables[0], test_counterfactual=tables[1])
+        result.save(options.out)
+        place = f"in {options.out}"
     print(summary_table(result))
     if options.ignore is None and roles.ignore:
         print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
     if options.roots is None and roots:
         print(f"info: Taken to have no causes in the table (--roots says otherwise): {', '.join(roots)}.")
-    print(f"\nThe audit is in {options.out}.")
+    print(f"\nThe audit is {place}.")
+
+
+def _audit_in_store(
+    options: argparse.Namespace,
+    table: pd.DataFrame,
+    roles: ColumnRoles,
+    config: AuditConfig,
+    tests: Sequence[pd.DataFrame | None],
+) -> tuple[AuditResult, str]:
+    """Run the audit as a job, in a process of its own."""
+    from cfad_core.data.problems import refuse_errors
+    from cfad_core.data.validation import validate
+    from cfad_core.jobs import work_on, worker_name
+    from cfad_core.store import Store
+
+    refuse_errors(validate(table, roles, tests[0]))
+    with Store() as store, TerminalProgress() as progress:
+        audit = store.create(
+            table,
+            roles,
+            config,
+            name=options.save,
+            source=options.table.name,
+            test=tests[0],
+            test_counterfactual=tests[1],
+        )
+        if store.claim(worker_name(), audit) is not None:
+            work_on(store, audit, also=progress)
+        record = store.get(audit)
+        if record.status == "failed":
+            raise CfadError(record.error)
+        return store.result(audit), f"saved as {audit}"
 
 
 def _score(options: argparse.Namespace) -> None:
@@ -276,12 +342,21 @@ def _export_dataset(options: argparse.Namespace) -> None:
 
 
 def _benchmark(options: argparse.Namespace) -> None:
-    from cfad_core.benchmark import run_benchmark
+    from cfad_core.benchmark import check_known, run_benchmark
     from cfad_core.files import check_file, staged_file
+    from cfad_core.jobs import Task, run_many
 
     check_file(options.out)
+    check_known(options.datasets, options.methods)
+    config = preset(options.preset)
     with TerminalProgress() as progress:
-        rows = run_benchmark(options.datasets, options.methods, options.seeds, preset(options.preset), progress)
+        if options.workers == 1 and options.scheduler is None:
+            rows = run_benchmark(options.datasets, options.methods, options.seeds, config, progress)
+        else:
+            shared = {"methods": options.methods, "config": config.to_dict()}
+            runs = [{"dataset": name, "seed": seed} | shared for name in options.datasets for seed in options.seeds]
+            tasks = [Task("cfad_core.benchmark:benchmark_once", run) for run in runs]
+            rows = [row for found in run_many(tasks, options.workers, options.scheduler, progress) for row in found]
     with staged_file(options.out) as path:
         path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     columns = ["auc_pr", "auc_roc", "macro_f1", "changing_ratio", "changing_ratio_independent", "fit_seconds"]
@@ -290,6 +365,94 @@ def _benchmark(options: argparse.Namespace) -> None:
 
 def _cells(row: Mapping[str, Any], columns: list[str]) -> list[str]:
     return [row["dataset"], row["method"], str(row["seed"]), *(_shown(row[name]) for name in columns)]
+
+
+def _list_audits(options: argparse.Namespace) -> None:
+    from cfad_core.store import Store
+
+    with Store() as store:
+        records = store.find(status=options.status, text=options.text)
+    if not records:
+        print("No audit is saved here." if not (options.status or options.text) else "No saved audit is like that.")
+        return
+    rows = [
+        [
+            record.id,
+            _moment(record.created),
+            record.status,
+            f"{record.progress:.0%}",
+            record.roles.sensitive,
+            record.name,
+        ]
+        for record in records
+    ]
+    print(_aligned([["id", "created", "status", "done", "sensitive", "name"], *rows]))
+
+
+def _show_audit(options: argparse.Namespace) -> None:
+    from cfad_core.store import Store
+
+    with Store() as store:
+        record = store.get(options.id)
+        lines = [
+            ["name", record.name],
+            ["status", record.status + (f" ({record.stage}, {record.progress:.0%})" if record.stage else "")],
+            ["created", _moment(record.created)],
+            ["source", record.source],
+            ["note", record.note],
+            ["folder", str(store.folder(record.id))],
+            ["error", record.error],
+        ]
+        print(_aligned([line for line in lines if line[1]]))
+        if record.status == "done":
+            print("\n" + summary_table(store.result(record.id)))
+
+
+def _cancel_audit(options: argparse.Namespace) -> None:
+    from cfad_core.store import Store
+
+    with Store() as store:
+        before = store.get(options.id).status
+        store.request_cancel(options.id)
+    said = {"queued": "is cancelled", "running": "is being stopped"}.get(before, f"is {before} already")
+    print(f"Audit {options.id} {said}.")
+
+
+def _restart_audit(options: argparse.Namespace) -> None:
+    from cfad_core.store import Store
+
+    with Store() as store:
+        store.requeue(options.id)
+    print(f"Audit {options.id} is in the queue again.")
+
+
+def _delete_audit(options: argparse.Namespace) -> None:
+    from cfad_core.store import Store
+
+    with Store() as store:
+        store.delete(options.id)
+    print(f"Audit {options.id} is deleted.")
+
+
+def _export_audit(options: argparse.Namespace) -> None:
+    from cfad_core.archive import export_audit
+    from cfad_core.store import Store
+
+    with Store() as store:
+        export_audit(store, options.id, options.file)
+    print(f"Audit {options.id} is in {options.file}.")
+
+
+def _import_audit(options: argparse.Namespace) -> None:
+    from cfad_core.archive import import_audit
+    from cfad_core.store import Store
+
+    with Store() as store:
+        print(f"The audit is saved as {import_audit(store, options.file)}.")
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _demo(options: argparse.Namespace) -> None:

@@ -2,7 +2,12 @@
 
 
 class CfadError(Exception):
-    """Base of every error that is raised on purpose."""
+    """Base of every error that is raised on purpose.
+
+    ``details`` is for whoever repairs the program; the message is for everybody.
+    """
+
+    details: str = ""
 
 
 class InvalidDataError(CfadError):
@@ -19,3 +24,7 @@ class InvalidArtifactError(CfadError):
 
 class AuditCancelled(CfadError):  # noqa: N818 - not an error, but an end that was asked for
     """Long work was asked to stop, and did."""
+
+
+class WorkerDied(CfadError):  # noqa: N818 - what happened, not what was wrong
+    """A process that was computing ended without an answer."""

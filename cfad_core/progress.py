@@ -39,3 +39,37 @@ class Progress:
         """End the work if that was asked for, without reporting a step."""
         if self.stop_requested():
             raise AuditCancelled(f"The audit was cancelled during '{stage}'. Nothing was saved.")
+
+
+class Renamed(Progress):
+    """Passes everything on, with another name for each stage."""
+
+    def __init__(self, inner: Progress, prefix: str) -> None:
+        self._inner, self._prefix = inner, prefix
+
+    def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
+        self._inner.report(f"{self._prefix}{stage}", step, total, values)
+
+    def stop_requested(self) -> bool:
+        return self._inner.stop_requested()
+
+
+class Share:
+    """How much of a piece of work is done, by its stages' usual shares of the time. Never falls.
+
+    Parameters
+    ----------
+    weights : of the stages, in their order; stages that are not among them count nothing
+    """
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._weights, self._done = dict(weights), 0.0
+
+    def after(self, stage: str, step: int, total: int) -> float:
+        """The share, 0 to 1, when ``step`` of ``total`` of a stage are done."""
+        if stage in self._weights:
+            names = list(self._weights)
+            before = sum(self._weights[name] for name in names[: names.index(stage)])
+            here = self._weights[stage] * (step / total if total else 1.0)
+            self._done = max(self._done, (before + here) / sum(self._weights.values()))
+        return self._done

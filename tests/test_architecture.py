@@ -17,14 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = [
     ["errors"],
     ["config", "progress", "files"],
-    ["training"],
+    ["training", "processes"],
     ["data"],
     ["causal", "detectors", "evaluation"],
     ["result"],
     ["notices"],
     ["audit"],
     ["benchmark"],
+    ["database", "migrations"],
     ["store"],
+    ["archive"],
     ["jobs"],
     ["figures"],
     ["report"],
@@ -36,7 +38,20 @@ FLOOR = {name: level for level, room in enumerate(ROOMS) for name in room}
 STRANGERS = {"causal": {"detectors", "evaluation", "data"}, "detectors": {"causal", "evaluation", "data"}}
 STRANGERS["evaluation"] = {"causal", "detectors", "data"}
 HOMES = {"streamlit": {"dashboard"}, "plotly": {"figures", "report"}}
-HEAVY = {"torch", "pandas", "scipy", "sklearn", "pyarrow", "plotly", "streamlit", "dask", "networkx"}
+HEAVY = {
+    "torch",
+    "pandas",
+    "scipy",
+    "sklearn",
+    "pyarrow",
+    "plotly",
+    "streamlit",
+    "dask",
+    "networkx",
+    "sqlalchemy",
+    "alembic",
+    "distributed",
+}
 
 
 def modules() -> list[Path]:

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfad_core.audit import run_audit
+from cfad_core.audit import STAGES, run_audit
 from cfad_core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import generate_synthetic
 from cfad_core.errors import AuditCancelled, InvalidArtifactError, InvalidDataError
+from cfad_core.progress import Share
 from cfad_core.result import METHODS, AuditResult
 from tests.conftest import Recorder, make_people
 
@@ -304,7 +305,9 @@ def test_tables_that_cannot_be_audited_are_refused(spoil, message: str) -> None:
         run_audit(spoil(make_people(300, seed=8)), ROLES, QUICK)
 
 
-@pytest.mark.parametrize("stage", ["discovery", "refit", "autoencoder", "fair fine-tuning", "evaluation"])
+@pytest.mark.parametrize(
+    "stage", ["discovery", "refit", "judge: discovery", "judge: refit", "autoencoder", "fair fine-tuning", "evaluation"]
+)
 def test_every_stage_can_be_cancelled(stage: str) -> None:
     recorder = Recorder(stop_in=stage)
     with pytest.raises(AuditCancelled, match=f"during '{stage}'"):
@@ -315,7 +318,13 @@ def test_every_stage_can_be_cancelled(stage: str) -> None:
 def test_progress_tells_every_stage(people: pd.DataFrame) -> None:
     recorder = Recorder()
     run_audit(people, ROLES, QUICK, recorder)
-    assert recorder.stages() == ["discovery", "refit", "autoencoder", "fair fine-tuning", "evaluation"]
+    judged = ["judge: discovery", "judge: refit"]
+    assert recorder.stages() == ["discovery", "refit", *judged, "autoencoder", "fair fine-tuning", "evaluation"]
+    assert set(recorder.stages()) <= set(STAGES)
+    share = Share(STAGES)
+    done = [share.after(stage, step, total) for stage, step, total, _ in recorder.heard]
+    assert done == sorted(done)
+    assert done[-1] == pytest.approx(1.0)
     for _, step, total, _ in recorder.heard:
         assert 0 <= step <= total
     discovery = [values for stage, _, _, values in recorder.heard if stage == "discovery"]

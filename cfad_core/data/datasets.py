@@ -227,7 +227,7 @@ def load_german() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class PaperTables:
-    """A data set as in the paper's experiments; its categories are told apart as "the most frequent one or not"."""
+    """A data set as in the paper's experiments."""
 
     train: pd.DataFrame
     test: pd.DataFrame
@@ -238,7 +238,7 @@ class PaperTables:
 def paper_adult(seed: int) -> PaperTables:
     """12,000 normal people to learn from, 4,000 normal and 800 anomalous (income >50K) to judge.
 
-    People with a missing cell are left out; categories are to be binarised: the most frequent value or not.
+    People with a missing cell are left out; categories are binarised: the most frequent value of all people, or not.
     """
     people = load_adult().dropna().reset_index(drop=True)
     roles = ColumnRoles("sex", groups=("Female", "Male"), label="income", anomaly=">50K")
@@ -269,10 +269,15 @@ def _paper_tables(
     rng = np.random.default_rng(seed)
     is_anomaly = (people[roles.label].astype(str) == roles.anomaly).to_numpy()
     normal, anomalous = (rng.permutation(np.flatnonzero(is_anomaly == kind)) for kind in (False, True))
+    binary = people.copy()
+    for name in roles.features(people):
+        if not pd.api.types.is_numeric_dtype(people[name]):
+            most = people[name].mode()[0]
+            binary[name] = np.where(people[name] == most, most, f"not {most}")
     test_rows = rng.permutation(np.concatenate([normal[n_train : n_train + n_normal], anomalous[:n_anomaly]]))
     return PaperTables(
-        train=people.iloc[normal[:n_train]].reset_index(drop=True),
-        test=people.iloc[test_rows].reset_index(drop=True),
+        train=binary.iloc[normal[:n_train]].reset_index(drop=True),
+        test=binary.iloc[test_rows].reset_index(drop=True),
         roles=roles,
         knowledge=knowledge,
     )

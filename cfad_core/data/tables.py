@@ -1,4 +1,4 @@
-"""Telling tables apart, and writing them."""
+"""Telling tables apart, writing and reading them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from cfad_core.errors import InvalidArtifactError
 from cfad_core.files import staged_file
 
 
@@ -23,3 +24,41 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a CSV file, whole or not at all."""
     with staged_file(path) as stage:
         table.to_csv(stage, index=False)
+
+
+def plain(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as it comes back from a Parquet file: the same cells, in types that last.
+
+    A column that mixes types (as spreadsheets do) becomes text.
+    """
+    import pyarrow as pa
+
+    table = table.reset_index(drop=True)
+    table.columns = pd.Index([str(name) for name in table.columns])
+    for name in table.columns:
+        try:
+            pa.array(table[name], from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            table[name] = table[name].astype(str).where(table[name].notna())
+    result: pd.DataFrame = pa.Table.from_pandas(table, preserve_index=False).to_pandas()
+    return result
+
+
+def save_parquet(table: pd.DataFrame, path: Path) -> None:
+    """Write a ``plain`` table, whole or not at all."""
+    with staged_file(path) as stage:
+        table.to_parquet(stage, index=False)
+
+
+def load_parquet(path: Path) -> pd.DataFrame:
+    """Read what ``save_parquet`` wrote.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If the file is missing or damaged.
+    """
+    try:
+        return pd.read_parquet(path)
+    except Exception as error:  # whatever is wrong with the file, it is one thing to the reader
+        raise InvalidArtifactError(f"The stored table '{path.name}' is missing or damaged.") from error

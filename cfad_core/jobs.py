@@ -1,0 +1,325 @@
+"""Audits that run off the page: a queue in the store, and executors that work it off.
+
+An audit is one child process (``processes``), watched by whoever took it from the queue: a thread here, or a task on a
+Dask cluster. Both run ``work_on``, so an audit ends in the same way wherever it runs: done, failed with a sentence, or
+cancelled. A worker needs only this package and the store (its folder, and its database).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from cfad_core.audit import STAGES, run_audit
+from cfad_core.errors import AuditCancelled, CfadError, InvalidConfigError
+from cfad_core.processes import run_in_child
+from cfad_core.progress import Progress, Share
+from cfad_core.store import ACTIVE, AuditRecord, Status, Store, headline
+
+_LOOK = 0.2  # seconds between two looks at the queue
+_BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
+_RECOVERY = 15.0  # seconds between two looks for audits whose worker died
+_KEPT_REPORTS = 2.0  # a second
+_STUBBORN = 5  # attempts to write down how an audit ended
+
+
+def work_on(store: Store, audit: str, threads: int | None = None, also: Progress | None = None) -> None:
+    """Run an audit that was taken from the queue, and write down how it ended; ``also`` hears its progress."""
+    place = {"home": str(store.home), "url": store.url, "audit": audit}
+    try:
+        metrics = run_in_child("cfad_core.jobs:perform", place, _Kept(store, audit, also), threads=threads)
+    except AuditCancelled:
+        _end(store, audit, "cancelled")
+    except CfadError as error:
+        _end(store, audit, "failed", str(error), error.details)
+    except Exception as error:  # of the database: its reports could not be kept
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0][:200]
+        _end(store, audit, "failed", f"The store could not be used: {reason}. Start it again once it can.")
+    except KeyboardInterrupt:
+        _end(store, audit, "cancelled")
+        raise
+    else:
+        _insist(lambda: store.finish(audit, metrics))
+
+
+def _end(store: Store, audit: str, status: Status, message: str = "", details: str = "") -> None:
+    store.clear_staged(audit)  # which makes room on a full disk, too
+    _insist(lambda: store.stop(audit, status, message, details))
+
+
+def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any]:
+    """In the child process: run the audit, save it, return its headline."""
+    with Store(Path(home), url) as store:
+        given = store.inputs(audit)
+        result = run_audit(
+            given.table,
+            given.roles,
+            given.config,
+            progress,
+            test=given.test,
+            test_counterfactual=given.test_counterfactual,
+        )
+        result.save(store.folder(audit))
+    return headline(result)
+
+
+class _Kept(Progress):
+    """Writes reports into the store, a few a second, and looks there whether to stop."""
+
+    def __init__(self, store: Store, audit: str, also: Progress | None) -> None:
+        self._store, self._audit, self._also = store, audit, also or Progress()
+        self._share, self._stage = Share(STAGES), ""
+        self._written, self._beaten, self._stop = 0.0, 0.0, False
+
+    def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
+        self._also.report(stage, step, total, values)
+        done, now = self._share.after(stage, step, total), time.monotonic()
+        if stage == self._stage and step < total and now - self._written < 1.0 / _KEPT_REPORTS:
+            return
+        self._stage, self._written = stage, now
+        self._store.report(self._audit, stage, step, total, values, done)
+
+    def stop_requested(self) -> bool:
+        now = time.monotonic()
+        if not self._stop and now - self._beaten >= _BEAT:
+            self._beaten = now
+            self._stop = self._store.beat(self._audit)
+        return self._stop
+
+
+def _insist(write: Callable[[], None]) -> None:
+    """A full disk or a busy database may let it through a moment later."""
+    for attempt in range(1, _STUBBORN + 1):
+        try:
+            write()
+        except Exception:
+            if attempt == _STUBBORN:
+                raise
+            time.sleep(attempt)
+        else:
+            return
+
+
+class Executor:
+    """Takes audits from the queue in threads of its own until it is closed; each thread watches one at a time.
+
+    Closing it leaves running audits ``interrupted``; they can be started again.
+    """
+
+    def __init__(self, store: Store, workers: int = 1, threads: int | None = None) -> None:
+        if workers < 1:
+            raise InvalidConfigError(f"At least one worker is needed; got {workers}.")
+        self.store, self.workers = store, workers
+        self.threads = threads or max(1, (os.cpu_count() or 1) // workers)
+        self._closed = threading.Event()
+        self.store.recover(is_alive)
+        self._crew = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        self._crew.append(threading.Thread(target=self._look_after, daemon=True))
+        for thread in self._crew:
+            thread.start()
+
+    def close(self) -> None:
+        """Take no more audits, and stop those that run."""
+        self._closed.set()
+        for thread in self._crew:
+            thread.join(timeout=30.0)
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _work(self) -> None:
+        while not self._closed.is_set():
+            try:
+                record = self.store.claim(worker_name())
+                if record is not None:
+                    self._run(record)
+                    continue
+            except Exception:  # the store cannot be reached just now; the queue goes on when it can
+                time.sleep(1.0)
+            self._closed.wait(_LOOK)
+
+    def _run(self, record: AuditRecord) -> None:
+        with self._stopping_when_closed(record.id):
+            work_on(self.store, record.id, self.threads)
+
+    @contextmanager
+    def _stopping_when_closed(self, audit: str) -> Iterator[None]:
+        ended = threading.Event()
+
+        def guard() -> None:
+            while not ended.is_set():
+                if self._closed.wait(0.1) and not ended.is_set():
+                    self.store.request_cancel(audit)
+                    self.store.stop(audit, "interrupted", "The program was closed. Start it again.")
+                    return
+
+        watcher = threading.Thread(target=guard, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+
+    def _look_after(self) -> None:
+        while not self._closed.wait(_RECOVERY):
+            with suppress(Exception):  # the store cannot be reached just now
+                self.store.recover(is_alive)
+
+
+class DaskExecutor(Executor):
+    """The same on a Dask cluster: each thread here watches a task there, as many as the cluster has workers."""
+
+    def __init__(self, store: Store, address: str) -> None:
+        self._client = _client(address)
+        super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
+
+    def _run(self, record: AuditRecord) -> None:
+        place = (str(self.store.home), self.store.url, record.id, worker_name())
+        with self._stopping_when_closed(record.id):
+            future = self._client.submit(_work_on_cluster, *place, pure=False)
+            try:
+                future.result()
+            except Exception as error:
+                self.store.stop(record.id, "failed", _CLUSTER_DEATH, f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        super().close()
+        self._client.close()
+
+
+_CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out of memory. Start it again."
+
+
+def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
+    from distributed import get_worker
+
+    with Store(Path(home), url) as store:
+        if store.take_over(audit, sender, worker_name()):
+            work_on(store, audit, threads=get_worker().state.nthreads)
+        else:  # Dask gives the tasks of a dead worker to the next one
+            store.stop(audit, "failed", _CLUSTER_DEATH)
+
+
+def _client(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CfadError(f"Cannot reach the Dask scheduler at '{address}': {error}") from error
+
+
+def start_executor(store: Store, workers: int = 1) -> Executor:
+    """A Dask cluster if ``CFAD_DASK_SCHEDULER`` names one, else processes on this machine."""
+    address = os.environ.get("CFAD_DASK_SCHEDULER")
+    return DaskExecutor(store, address) if address else Executor(store, workers)
+
+
+def wait_for(store: Store, audit: str, timeout: float | None = None) -> AuditRecord:
+    """Wait until an audit is neither queued nor running.
+
+    Raises
+    ------
+    CfadError
+        If that takes longer than ``timeout`` seconds.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while (record := store.get(audit)).status in ACTIVE:
+        if deadline is not None and time.monotonic() > deadline:
+            raise CfadError(f"Audit '{audit}' is still {record.status} after {timeout:g} seconds.")
+        time.sleep(0.1)
+    return record
+
+
+@cache
+def worker_name() -> str:
+    """Name of this process, on this machine: host, process id, and when it began (ids are used again)."""
+    return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}"
+
+
+def is_alive(worker: str) -> bool | None:
+    """Whether a worker still runs; None if it is on another machine."""
+    host, _, rest = worker.rpartition(":")
+    host, _, process = host.rpartition(":")
+    if host != socket.gethostname():
+        return None
+    try:
+        return bool(abs(psutil.Process(int(process)).create_time() - float(rest)) < 1.0)
+    except (psutil.NoSuchProcess, ValueError):
+        return False
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function by name (``module:name``) with JSON-able arguments, for ``run_many``."""
+
+    function: str
+    arguments: Mapping[str, Any]
+
+
+def run_many(
+    tasks: Sequence[Task], workers: int = 1, scheduler: str | None = None, progress: Progress | None = None
+) -> list[Any]:
+    """Run independent tasks, each in a process of its own, and return their results in order.
+
+    Parameters
+    ----------
+    workers : at once on this machine; each gets its share of the cores
+    scheduler : address of a Dask cluster to run on instead
+    """
+    progress = progress or Progress()
+    if workers < 1:
+        raise InvalidConfigError(f"At least one worker is needed; got {workers}.")
+    stop = threading.Event()
+    with _pool(workers, scheduler, stop) as submit:
+        futures = [submit(task) for task in tasks]
+        try:
+            while not all(future.done() for future in futures):
+                done = [future for future in futures if future.done()]
+                progress.tick("runs", len(done), len(futures))
+                for future in done:
+                    future.result()  # one failure ends them all
+                time.sleep(_LOOK)
+            progress.tick("runs", len(futures), len(futures))
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            for future in futures:
+                future.cancel()
+
+
+@contextmanager
+def _pool(workers: int, scheduler: str | None, stop: threading.Event) -> Iterator[Callable[[Task], Any]]:
+    """What starts tasks, here or on a cluster."""
+    if scheduler is not None:
+        client = _client(scheduler)
+        try:
+            yield lambda task: client.submit(run_in_child, task.function, dict(task.arguments), pure=False)
+        finally:
+            client.close()
+        return
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    with ThreadPoolExecutor(workers) as pool:
+        yield lambda task: pool.submit(run_in_child, task.function, task.arguments, _Stoppable(stop), threads=threads)
+
+
+class _Stoppable(Progress):
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def stop_requested(self) -> bool:
+        return self._stop.is_set()
