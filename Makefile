@@ -8,12 +8,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test check lint install
+.PHONY: run test check lint install services
 
 run: $(VENV)/.run
 	$(BIN)/python -m cfad_core demo
 
-test: lint
+test: lint services
 	$(BIN)/python -m pytest
 
 check: lint
@@ -25,6 +25,13 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 install: $(VENV)/.run
+
+# The store is tested on a PostgreSQL server too, where one is installed or can be
+services:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } \
+	  || echo "PostgreSQL is not installed: the store will be tested on SQLite alone."
 
 $(VENV)/.venv:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else "Python 3.11 is needed; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'

@@ -60,8 +60,8 @@ def import_audit(store: Store, path: Path) -> str:
             if any(digest(table) != name for name, table in tables.items()):
                 raise InvalidArtifactError("a table is not the one that was audited")
             row = {name: entry[name] for name in _KEPT}
-            row["roles"] = ColumnRoles.from_dict(entry["roles"]).to_dict()
-            row["config"] = AuditConfig.from_dict(entry["config"]).to_dict()
+            row["roles"] = json.dumps(ColumnRoles.from_dict(entry["roles"]).to_dict())
+            row["config"] = json.dumps(AuditConfig.from_dict(entry["config"]).to_dict())
         except (CfadError, OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             reason = str(error).strip() or type(error).__name__
             raise InvalidArtifactError(f"'{path.name}' is not an exported audit, or damaged: {reason}") from error

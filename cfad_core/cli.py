@@ -265,6 +265,7 @@ def _audit_in_store(
     from cfad_core.data.problems import refuse_errors
     from cfad_core.data.validation import validate
     from cfad_core.jobs import work_on, worker_name
+    from cfad_core.processes import Child
     from cfad_core.store import Store
 
     refuse_errors(validate(table, roles, tests[0]))
@@ -279,7 +280,7 @@ def _audit_in_store(
             test_counterfactual=tests[1],
         )
         if store.claim(worker_name(), audit) is not None:
-            work_on(store, audit, also=progress)
+            work_on(store, audit, Child(), also=progress)
         record = store.get(audit)
         if record.status == "failed":
             raise CfadError(record.error)

@@ -35,8 +35,8 @@ AUDITS = sa.Table(
     sa.Column("cancel_requested", sa.Boolean, nullable=False, default=False),
     sa.Column("data_digest", sa.String(64), nullable=False),
     sa.Column("tables", sa.JSON, nullable=False),
-    sa.Column("roles", sa.JSON, nullable=False),
-    sa.Column("config", sa.JSON, nullable=False),
+    sa.Column("roles", sa.Text, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
     sa.Column("metrics", sa.JSON(none_as_null=True)),
     sa.Column("threshold", sa.JSON(none_as_null=True)),
     sa.Column("error", sa.Text, nullable=False, default=""),
@@ -74,6 +74,7 @@ def connect(url: str, home: Path) -> sa.Engine:
             sa.event.listen(engine, "connect", _set_up_sqlite)
         if _revision(engine) != REVISION:
             _migrate(engine, home)
+            engine.dispose()  # connections that knew the old schema
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise CfadError(f"Cannot use the database {shown}: {reason}") from error

@@ -23,7 +23,7 @@ import psutil
 
 from cfad_core.audit import STAGES, run_audit
 from cfad_core.errors import AuditCancelled, CfadError, InvalidConfigError
-from cfad_core.processes import run_in_child
+from cfad_core.processes import Child, run_in_child
 from cfad_core.progress import Progress, Share
 from cfad_core.store import ACTIVE, AuditRecord, Status, Store, headline
 
@@ -31,14 +31,16 @@ _LOOK = 0.2  # seconds between two looks at the queue
 _BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
 _RECOVERY = 15.0  # seconds between two looks for audits whose worker died
 _KEPT_REPORTS = 2.0  # a second
+_WARM = ("cfad_core.jobs", "sklearn.metrics")
 _STUBBORN = 5  # attempts to write down how an audit ended
 
 
-def work_on(store: Store, audit: str, threads: int | None = None, also: Progress | None = None) -> None:
+def work_on(store: Store, audit: str, child: Child, also: Progress | None = None) -> None:
     """Run an audit that was taken from the queue, and write down how it ended; ``also`` hears its progress."""
     place = {"home": str(store.home), "url": store.url, "audit": audit}
     try:
-        metrics = run_in_child("cfad_core.jobs:perform", place, _Kept(store, audit, also), threads=threads)
+        with child:
+            metrics = child.run("cfad_core.jobs:perform", place, _Kept(store, audit, also))
     except AuditCancelled:
         _end(store, audit, "cancelled")
     except CfadError as error:
@@ -142,19 +144,29 @@ class Executor:
         self.close()
 
     def _work(self) -> None:
+        spare = self._spare()
         while not self._closed.is_set():
             try:
                 record = self.store.claim(worker_name())
                 if record is not None:
-                    self._run(record)
+                    with self._stopping_when_closed(record.id):
+                        self._run(record, spare)
+                    spare = self._spare()
                     continue
             except Exception:  # the store cannot be reached just now; the queue goes on when it can
                 time.sleep(1.0)
             self._closed.wait(_LOOK)
+        if spare is not None:
+            spare.close()
 
-    def _run(self, record: AuditRecord) -> None:
-        with self._stopping_when_closed(record.id):
-            work_on(self.store, record.id, self.threads)
+    def _spare(self) -> Child | None:
+        """A process that has imported what takes long, for the next audit."""
+        return None if self._closed.is_set() else Child(self.threads, warm=_WARM)
+
+    def _run(self, record: AuditRecord, spare: Child | None) -> None:
+        if spare is None or not spare.is_ready:
+            spare = Child(self.threads)
+        work_on(self.store, record.id, spare)
 
     @contextmanager
     def _stopping_when_closed(self, audit: str) -> Iterator[None]:
@@ -187,14 +199,16 @@ class DaskExecutor(Executor):
         self._client = _client(address)
         super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
 
-    def _run(self, record: AuditRecord) -> None:
+    def _spare(self) -> None:
+        return None
+
+    def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
         place = (str(self.store.home), self.store.url, record.id, worker_name())
-        with self._stopping_when_closed(record.id):
-            future = self._client.submit(_work_on_cluster, *place, pure=False)
-            try:
-                future.result()
-            except Exception as error:
-                self.store.stop(record.id, "failed", _CLUSTER_DEATH, f"{type(error).__name__}: {error}")
+        future = self._client.submit(_work_on_cluster, *place, pure=False)
+        try:
+            future.result()
+        except Exception as error:
+            self.store.stop(record.id, "failed", _CLUSTER_DEATH, f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
         super().close()
@@ -209,7 +223,7 @@ def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
 
     with Store(Path(home), url) as store:
         if store.take_over(audit, sender, worker_name()):
-            work_on(store, audit, threads=get_worker().state.nthreads)
+            work_on(store, audit, Child(get_worker().state.nthreads))
         else:  # Dask gives the tasks of a dead worker to the next one
             store.stop(audit, "failed", _CLUSTER_DEATH)
 

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,17 +52,47 @@ def run_in_child(
     CfadError
         Whatever the function raised; ``WorkerDied`` if the process ended without an answer.
     """
-    progress = progress or Progress()
-    with tempfile.TemporaryFile() as log, _start(threads, log) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with Child(threads) as child:
+        return child.run(function, arguments, progress)
+
+
+class Child:
+    """A process that waits for one task; it can be started ahead of it.
+
+    Parameters
+    ----------
+    threads : that it computes with; all cores by default
+    warm : modules that it imports while it waits
+    """
+
+    def __init__(self, threads: int | None = None, warm: Sequence[str] = ()) -> None:
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
+        self._process = _start(threads, warm, self._log)
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        with self._process:  # closes its pipes and waits
+            pass
+        self._log.close()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it still waits for its task."""
+        return self._process.poll() is None
+
+    def run(self, function: str, arguments: Mapping[str, Any], progress: Progress | None = None) -> Any:
+        """As ``run_in_child``."""
         lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
-        try:
-            _tell(process, {"function": function, "arguments": arguments})
-            return _watch(process, lines, progress, log)
-        finally:
-            process.kill()
+        threading.Thread(target=_read, args=(self._process.stdout, lines), daemon=True).start()
+        _tell(self._process, {"function": function, "arguments": arguments})
+        return _watch(self._process, lines, progress or Progress(), self._log)
 
 
 def _watch(
@@ -93,14 +123,14 @@ def _watch(
             raise AuditCancelled(f"The audit was cancelled during '{stage}'. Nothing was saved.")
 
 
-def _start(threads: int | None, log: IO[bytes]) -> subprocess.Popen[str]:
+def _start(threads: int | None, warm: Sequence[str], log: IO[bytes]) -> subprocess.Popen[str]:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_PACKAGE_PARENT), environment.get("PYTHONPATH")]))
     if threads is not None:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             environment[name] = str(threads)
     return subprocess.Popen(
-        [sys.executable, "-m", "cfad_core.processes"],
+        [sys.executable, "-m", "cfad_core.processes", *warm],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
@@ -191,7 +221,12 @@ def main() -> None:
     """The child: read the task, do it, answer."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints is no answer
-    task = json.loads(sys.stdin.readline())
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
+    line = sys.stdin.readline()
+    if not line:
+        return  # nobody needed it
+    task = json.loads(line)
     progress = _ToParent(answers)
     threading.Thread(target=progress.listen, args=(sys.stdin,), daemon=True).start()
     module, _, name = task["function"].partition(":")

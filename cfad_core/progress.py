@@ -50,8 +50,8 @@ class Renamed(Progress):
     def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
         self._inner.report(f"{self._prefix}{stage}", step, total, values)
 
-    def stop_requested(self) -> bool:
-        return self._inner.stop_requested()
+    def check(self, stage: str) -> None:
+        self._inner.check(f"{self._prefix}{stage}")
 
 
 class Share:

@@ -10,12 +10,14 @@ old state or the new one; ``recover`` clears away what an interrupted process le
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -46,6 +48,7 @@ class AuditRecord:
     source : where the table came from, for people
     parent : the audit that this one repeats with other settings
     tables : digests of the tables that were given, by their part
+    roles_text, config_text : JSON, as stored; ``roles`` and ``config`` are made of them when asked for
     metrics : the headline, by method
     threshold : the one that was chosen: method, value and how it was chosen
     error : what went wrong, for everybody; ``details`` are for repair
@@ -68,13 +71,21 @@ class AuditRecord:
     cancel_requested: bool
     data_digest: str
     tables: dict[str, str]
-    roles: ColumnRoles
-    config: AuditConfig
+    roles_text: str
+    config_text: str
     metrics: dict[str, Any] | None
     threshold: dict[str, Any] | None
     error: str
     details: str
     schema_version: int
+
+    @cached_property
+    def roles(self) -> ColumnRoles:
+        return ColumnRoles.from_dict(json.loads(self.roles_text))
+
+    @cached_property
+    def config(self) -> AuditConfig:
+        return AuditConfig.from_dict(json.loads(self.config_text))
 
     @property
     def seconds(self) -> float | None:
@@ -174,8 +185,8 @@ class Store:
             "status": "queued",
             "data_digest": digest(*frames.values()),
             "tables": digests,
-            "roles": roles.to_dict(),
-            "config": config.to_dict(),
+            "roles": json.dumps(roles.to_dict()),
+            "config": json.dumps(config.to_dict()),
             "schema_version": SCHEMA_VERSION,
         }
         self._insert(row, {digests[part]: frame for part, frame in frames.items()})
@@ -448,8 +459,8 @@ def headline(result: AuditResult) -> dict[str, Any]:
 
 
 def _record(row: Mapping[Any, Any]) -> AuditRecord:
-    settled = {"roles": ColumnRoles.from_dict(row["roles"]), "config": AuditConfig.from_dict(row["config"])}
-    return AuditRecord(**({str(key): value for key, value in row.items()} | settled))
+    values = {str(key): value for key, value in row.items()}
+    return AuditRecord(roles_text=values.pop("roles"), config_text=values.pop("config"), **values)
 
 
 def _checked_name(name: str) -> str:

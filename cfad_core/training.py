@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping
 
 import torch
@@ -11,7 +12,8 @@ from cfad_core.progress import Progress
 
 Step = Callable[[torch.Tensor], Mapping[str, torch.Tensor]]
 
-_REPORTS = 60  # about how often a training reports
+_REPORTS = 60  # about how often a training reports at least
+_SILENCE = 1.0  # seconds without a report, at most
 
 
 def train(
@@ -44,14 +46,14 @@ def train(
     batches = _endless_batches(n_rows, batch_size, generator)
     sums: dict[str, torch.Tensor] = {}
     means: dict[str, float] = {}
-    since = 0
+    since, reported = 0, time.monotonic()
     for k in range(1, steps + 1):
         for name, value in step(next(batches)).items():
             sums[name] = sums.get(name, torch.zeros(())) + value.detach()
         since += 1
-        if k % every == 0 or k == steps:
+        if k % every == 0 or k == steps or time.monotonic() - reported > _SILENCE:
             means = {name: float(value) / since for name, value in sums.items()}
-            sums, since = {}, 0
+            sums, since, reported = {}, 0, time.monotonic()
             progress.tick(stage, done + k, total, **means, **(extra or {}))
         else:
             progress.check(stage)

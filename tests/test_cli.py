@@ -166,6 +166,55 @@ def test_benchmark_rows(quick_presets, tmp_path: Path, monkeypatch, capsys) -> N
     assert "macro_f1" in capsys.readouterr().out
 
 
+def test_saved_audits(quick_presets, table: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
+
+    def say(*arguments: str | Path) -> str:
+        assert cli.main(["audits", *map(str, arguments)]) == 0
+        return capsys.readouterr().out
+
+    assert say("list") == "No audit is saved here.\n"
+    labels = ["--label", "fraud", "--anomaly", "yes", "--ignore", "id"]
+    assert cli.main(["audit", str(table), "--sensitive", "group", *labels, "--save", "Claims 2025"]) == 0
+    printed = capsys.readouterr().out
+    assert "125 people judged" in printed
+    audit = printed.split("saved as ")[1].split(".")[0]
+    assert audit in say("list")
+    assert "done" in say("list", "--status", "done", "--text", "claims")
+    assert say("list", "--text", "nothing of the kind") == "No saved audit is like that.\n"
+    shown = say("show", audit)
+    assert "Claims 2025" in shown
+    assert "people.csv" in shown
+    assert "changed (own SCM)" in shown
+    assert say("cancel", audit) == f"Audit {audit} is done already.\n"
+    say("export", audit, tmp_path / "audit.zip")
+    copy = say("import", tmp_path / "audit.zip").split("saved as ")[1].split(".")[0]
+    assert say("list").count("Claims 2025") == 2
+    assert say("delete", audit) == f"Audit {audit} is deleted.\n"
+    assert "Claims 2025" in say("show", copy)
+    for action in ("show", "cancel", "delete", "restart"):
+        assert cli.main(["audits", action, audit]) == 2
+        assert capsys.readouterr().err == f"error: There is no audit '{audit}'.\n"
+    assert cli.main(["audits", "restart", copy]) == 2
+    assert "is done; it cannot be started again" in capsys.readouterr().err
+    assert cli.main(["audits", "list", "--status", "finished"]) == 2
+    assert "No status is 'finished'" in capsys.readouterr().err
+
+
+def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
+    def pretend(tasks: list, workers: int, scheduler: str | None, progress: object) -> list:
+        assert (workers, scheduler) == (2, None)
+        return [[{"dataset": t.arguments["dataset"], "seed": t.arguments["seed"]}] for t in tasks]
+
+    monkeypatch.setattr("cfad_core.jobs.run_many", pretend)
+    monkeypatch.setattr(cli, "_cells", lambda row, columns: [row["dataset"], str(row["seed"]), *columns, ""])
+    out = tmp_path / "r.json"
+    runs = ["--datasets", "adult", "compas", "--seeds", "3", "4", "--workers", "2", "--out", str(out)]
+    assert cli.main(["benchmark", *runs]) == 0
+    expected = [{"dataset": name, "seed": seed} for name in ("adult", "compas") for seed in (3, 4)]
+    assert json.loads(out.read_text()) == expected
+
+
 def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
     small = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     monkeypatch.setattr("cfad_core.data.synthetic.generate_synthetic", lambda seed: small)
@@ -219,6 +268,8 @@ def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
         (["counterfactuals", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
         (["benchmark", "--datasets", "mars", "--out", "r.json"], "Unknown data set: mars. Known: synthetic"),
         (["benchmark", "--methods", "magic", "--out", "r.json"], "Unknown method: magic. Known: ae, cfad, twin"),
+        (["benchmark", "--workers", "0", "--out", "r.json"], "At least one worker is needed; got 0"),
+        (["audit", "people.csv", "--sensitive", "group"], "one of the arguments --out --save is required"),
         (["synthesize", "--out", "people.csv"], "is a file; choose a folder"),
     ],
 )
