@@ -1,4 +1,4 @@
-# make run    sets up what it needs and starts the demo audit
+# make run    sets up what it needs and opens the dashboard on localhost
 # make test   sets up what it needs, runs lint, types and all tests
 # make check  the part to run while working: lint, types and the quick tests
 # make install only sets up
@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: run test check lint install services
 
 run: $(VENV)/.run
-	$(BIN)/python -m cfad_core demo
+	$(BIN)/python -m streamlit run app.py --server.headless false
 
 test: lint services
 	$(BIN)/python -m pytest
@@ -26,12 +26,15 @@ lint: $(VENV)/.dev
 
 install: $(VENV)/.run
 
-# The store is tested on a PostgreSQL server too, where one is installed or can be
+# The store is tested on a PostgreSQL server too, where one is installed or can be; pages are tested in Debian's chromium
 services:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
-	       && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } \
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || $(call debian,postgresql) \
 	  || echo "PostgreSQL is not installed: the store will be tested on SQLite alone."
+	@command -v chromium >/dev/null || $(call debian,chromium) \
+	  || { echo "The pages are tested in chromium. Install it (Debian: apt-get install chromium), then: make test"; exit 1; }
+
+debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; }
 
 $(VENV)/.venv:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else "Python 3.11 is needed; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'

@@ -122,6 +122,10 @@ class AuditConfig:
     def __post_init__(self) -> None:
         _check_ranges(self)
 
+    def with_detector(self, **changes: Any) -> AuditConfig:
+        """The same with other settings of Phase Two."""
+        return dataclasses.replace(self, detector=dataclasses.replace(self.detector, **changes))
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; ``AuditConfig.from_dict`` gives the same settings back."""
         return dataclasses.asdict(self)

@@ -67,18 +67,26 @@ def connect(url: str, home: Path) -> sa.Engine:
     CfadError
         If the database cannot be reached, or was made by a newer version of this program.
     """
-    shown = sa.make_url(url).render_as_string(hide_password=True)
     try:
         engine = sa.create_engine(url, pool_pre_ping=True)
-        if engine.dialect.name == "sqlite":
-            sa.event.listen(engine, "connect", _set_up_sqlite)
-        if _revision(engine) != REVISION:
-            _migrate(engine, home)
-            engine.dispose()  # connections that knew the old schema
+        try:
+            _bring_up(engine, home)
+        except BaseException:
+            engine.dispose()
+            raise
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
+        shown = sa.make_url(url).render_as_string(hide_password=True)
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise CfadError(f"Cannot use the database {shown}: {reason}") from error
     return engine
+
+
+def _bring_up(engine: sa.Engine, home: Path) -> None:
+    if engine.dialect.name == "sqlite":
+        sa.event.listen(engine, "connect", _set_up_sqlite)
+    if _revision(engine) != REVISION:
+        _migrate(engine, home)
+        engine.dispose()  # connections that knew the old schema
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

@@ -10,6 +10,8 @@ import pandas as pd
 from cfad_core.errors import InvalidArtifactError
 from cfad_core.files import staged_file
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 
 def digest(*tables: pd.DataFrame) -> str:
     """sha256 of the tables' contents: column names, types and every cell, in order."""
@@ -24,6 +26,21 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a CSV file, whole or not at all."""
     with staged_file(path) as stage:
         table.to_csv(stage, index=False)
+
+
+def safe_for_spreadsheets(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before texts (and names) that a spreadsheet would take for a formula."""
+    safe = table.copy()
+    for position in range(table.shape[1]):
+        cells = table.iloc[:, position]
+        if not (pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_datetime64_any_dtype(cells)):
+            safe.isetitem(position, cells.map(_harmless, na_action="ignore").array)
+    safe.columns = pd.Index([_harmless(name) for name in table.columns])
+    return safe
+
+
+def _harmless(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def plain(table: pd.DataFrame) -> pd.DataFrame:

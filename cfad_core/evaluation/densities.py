@@ -46,6 +46,30 @@ def score_densities(scores: Mapping[str, Floats], *, bins: int = 100, log: bool 
     return Densities(edges, {name: _density(values, edges) for name, values in scores.items()})
 
 
+@dataclass(frozen=True)
+class Distances:
+    """Between two sets of scores.
+
+    Attributes
+    ----------
+    kolmogorov_smirnov : the largest difference between the shares above any one threshold
+    wasserstein : how far scores move on average, in units of the score
+    """
+
+    kolmogorov_smirnov: float
+    wasserstein: float
+
+
+def distances(first: Floats, second: Floats) -> Distances:
+    """How far two sets of scores are apart; ``nan`` if one is empty."""
+    if not len(first) or not len(second):
+        return Distances(float("nan"), float("nan"))
+    a, b = np.sort(first), np.sort(second)
+    points = np.sort(np.concatenate([a, b]))
+    gap = np.abs(np.searchsorted(a, points, side="right") / len(a) - np.searchsorted(b, points, side="right") / len(b))
+    return Distances(float(gap.max()), float((gap[:-1] * np.diff(points)).sum()))
+
+
 def _density(values: Floats, edges: Floats) -> Floats:
     if not len(values):
         return np.full(len(edges) - 1, np.nan)

@@ -1,0 +1,1 @@
+"""The only part that knows Streamlit: page frame, services, widgets that several pages share."""

@@ -1,0 +1,116 @@
+"""A running audit, live; and what to do when it is done."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from cfad_core.audit import STAGES
+from cfad_core.dashboard import frame
+from cfad_core.dashboard.services import result_of, store
+from cfad_core.dashboard.tables import METRIC_NAMES, metrics_table
+from cfad_core.dashboard.text import duration, plain
+from cfad_core.figures import training_figure
+from cfad_core.store import AuditRecord, Report
+
+STAGE_NAMES = {
+    "discovery": "Learning the causal graph",
+    "edge selection": "Choosing its edges",
+    "refit": "Fitting the causal model",
+    "judge: discovery": "Learning an independent judge's graph",
+    "judge: edge selection": "Choosing the judge's edges",
+    "judge: refit": "Fitting the judge's model",
+    "autoencoder": "Training the plain detector",
+    "fair fine-tuning": "Making both worlds alike",
+    "evaluation": "Scoring everybody in every world",
+}
+
+
+@st.fragment(run_every=1.0)
+def watch(audit: str) -> None:
+    """Progress of a queued or running audit, every second; the page can be left meanwhile."""
+    record = store().get(audit)
+    if record.status not in ("queued", "running"):
+        st.rerun()
+    reports = store().reports(audit)
+    if record.status == "queued":
+        waiting = [other.id for other in reversed(store().find(status="queued"))]
+        place = waiting.index(audit) + 1 if audit in waiting else 1
+        st.progress(0.0, text=f"In the queue, place {place}")
+    else:
+        left = f" · about {duration(record.seconds_left)} left" if record.seconds_left is not None else ""
+        name = STAGE_NAMES.get(record.stage, "Starting")
+        st.progress(min(1.0, record.progress), text=f"{name} · {record.progress:.0%}{left}")
+    stages, curves = st.columns([1, 2], gap="large")
+    with stages:
+        _stage_list(record, reports)
+        stopping = record.cancel_requested
+        if st.button("Cancelling ..." if stopping else "Cancel the audit", disabled=stopping, key=f"cancel-{audit}"):
+            store().request_cancel(audit)
+            st.rerun(scope="fragment")
+        st.caption("You can leave this page or close the browser; the audit goes on. Its address brings you back.")
+    with curves:
+        _curve(reports, "loss", "loss", "The loss of each stage. It should fall and level off.", log=False)
+        _curve(reports, "h", "acyclicity h", "How far the graph is from having no cycles. It goes to zero.", log=True)
+
+
+def _stage_list(record: AuditRecord, reports: list[Report]) -> None:
+    seen = {report.stage: report for report in reports}
+    for stage in STAGES:
+        if stage in seen:
+            report = seen[stage]
+            ended = stage != record.stage or report.step >= report.total
+            st.markdown(f"{'✓' if ended else '▸'} {STAGE_NAMES[stage]}")
+        elif "edge selection" not in stage and not (
+            stage.startswith("judge") and "test_counterfactual" in record.tables
+        ):
+            st.markdown(f":gray[○ {STAGE_NAMES[stage]}]")
+
+
+def _curve(reports: list[Report], key: str, name: str, reading: str, *, log: bool) -> None:
+    series = {}
+    for stage in STAGES:
+        points = [
+            (report.at, report.numbers[key]) for report in reports if report.stage == stage and key in report.numbers
+        ]
+        if len(points) > 1:
+            at, values = np.array(points).T
+            series[STAGE_NAMES[stage]] = (at - reports[0].at, np.maximum(values, 1e-12) if log else values)
+    if series:
+        st.plotly_chart(training_figure(series, name, log=log), width="stretch", key=f"curve-{key}")
+        st.caption(reading)
+
+
+def finished_view(record: AuditRecord) -> None:
+    """A finished audit: its headline, and the way on."""
+    result = result_of(record)
+    st.success(f"The audit is done. It took {duration(record.seconds)}.")
+    shown = metrics_table(result).style.format("{:.3f}", na_rep="n/a")
+    st.dataframe(shown, width="stretch")
+    judge = (
+        "the true counterfactuals"
+        if result.judge is None
+        else "an independent SCM, learned from the other half of the rows"
+    )
+    st.caption(
+        f"{len(result.people.row):,} people judged. *changed*: share whose outcome differs, had they belonged to "
+        f"the other "
+        f"group. *{METRIC_NAMES['changing_ratio_independent']}*: by {judge}."
+    )
+    for notice in result.notices:
+        if notice.severity == "warning":
+            st.warning(plain(notice.message, 500))
+    columns = st.columns(5)
+    ways = (
+        (frame.GRAPH, "Causal graph"),
+        (frame.PEOPLE, "Counterfactuals"),
+        (frame.DENSITIES, "Score densities"),
+        (frame.THRESHOLD, "Threshold"),
+        (frame.METHODS, "Methods"),
+    )
+    for place, (page, label) in zip(columns, ways, strict=True):
+        if place.button(label, key=f"to-{page}", width="stretch"):
+            st.switch_page(page)
+    if st.button("Audit another table"):
+        st.session_state.pop("audit", None)
+        st.switch_page(frame.DATA)

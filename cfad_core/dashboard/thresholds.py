@@ -1,0 +1,78 @@
+"""What the page about the threshold computes: everything from curves that were sorted once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cfad_core.config import PAPER_QUANTILES
+from cfad_core.dashboard.services import Curves
+from cfad_core.evaluation.operating import Outcomes
+from cfad_core.figures import Tradeoff
+
+Floats = NDArray[np.float64]
+
+_POINTS = 201  # of a curve on the screen
+
+
+def quantile(ascending: Floats, share: float) -> float:
+    """As ``np.quantile``, of numbers that are sorted already."""
+    place = share * (len(ascending) - 1)
+    low = int(place)
+    high = min(low + 1, len(ascending) - 1)
+    return float(ascending[low] + (place - low) * (ascending[high] - ascending[low]))
+
+
+def threshold_for(ascending: Floats, flagged: int) -> float:
+    """The threshold that flags this many people (fewer, where scores tie)."""
+    if flagged <= 0:
+        return float(ascending[-1])
+    if flagged >= len(ascending):
+        return float(np.nextafter(ascending[0], -np.inf))
+    return float(ascending[len(ascending) - flagged - 1])
+
+
+def tradeoff(curves: Curves, *, with_labels: bool, independent: bool) -> Tradeoff:
+    """A method's curve, and the paper's quantiles on it."""
+    judged = curves.independent if independent else curves.own
+    grid = curves.scores[np.linspace(0, len(curves.scores) - 1, _POINTS).astype(np.intp)]
+    marks = np.array([quantile(curves.train, share) for share in PAPER_QUANTILES])
+    line, points = judged.at(grid), judged.at(marks)
+    return Tradeoff(
+        changing_ratio=line.changing_ratio,
+        quality=line.macro_f1 if with_labels else line.flag_rate,
+        flag_rate=line.flag_rate,
+        quantiles=np.array(PAPER_QUANTILES),
+        quantile_changing_ratio=points.changing_ratio,
+        quantile_quality=points.macro_f1 if with_labels else points.flag_rate,
+        quantile_flag_rate=points.flag_rate,
+    )
+
+
+def group_rates(curves: Curves, threshold: float, *, with_labels: bool) -> dict[str, dict[str, float | None]]:
+    """Shares of each group at the threshold."""
+    rates: dict[str, dict[str, float | None]] = {}
+    for name, curve in curves.groups.items():
+        found = curve.at(threshold)
+        rates[name] = {
+            "flagged": float(found.flag_rate),
+            "flagged in the other group": float(found.flag_rate_counterfactual),
+        }
+        if with_labels:
+            rates[name]["of the anomalies"] = _share(found.true_positive, found.true_positive + found.false_negative)
+            rates[name]["of the normal ones"] = _share(found.false_positive, found.false_positive + found.true_negative)
+    return rates
+
+
+def confusion(found: Outcomes) -> pd.DataFrame:
+    """Counts by label and outcome."""
+    counts = [
+        [int(found.true_positive), int(found.false_negative)],
+        [int(found.false_positive), int(found.true_negative)],
+    ]
+    return pd.DataFrame(counts, index=["anomaly", "normal"], columns=["flagged", "not flagged"])
+
+
+def _share(part: Floats, whole: Floats) -> float | None:
+    return float(part / whole) if float(whole) > 0.0 else None

@@ -1,0 +1,72 @@
+"""Data: bring a table, say what its columns are for, see its problems."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from cfad_core.dashboard import frame
+from cfad_core.dashboard.drafts import BUILT_IN
+from cfad_core.dashboard.roles_editor import edit_roles, show_problems, show_sizes
+from cfad_core.dashboard.state import Draft, draft, keep
+from cfad_core.dashboard.text import plain
+from cfad_core.data.readers import EXCEL_SUFFIXES, SUFFIXES, excel_sheets, read_table
+from cfad_core.data.validation import validate
+from cfad_core.errors import CfadError
+
+frame.open_page("Data")
+st.title("Data")
+
+own, built_in = st.tabs(["Upload a table", "Pick a data set"])
+with own:
+    file = st.file_uploader(
+        "Upload a table with a header line",
+        type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
+        help="CSV or TSV (delimiter, decimal mark and encoding are told; .gz too), Parquet or Excel.",
+    )
+    sheet = None
+    if file is not None:
+        content = file.getvalue()
+        try:
+            if file.name.lower().endswith(EXCEL_SUFFIXES):
+                sheet = st.selectbox("Sheet", excel_sheets(content))
+            mark = (file.file_id, sheet)
+            if st.session_state.get("read") != mark:
+                with st.spinner("Reading ..."):
+                    keep(Draft(table=read_table(content, name=file.name, sheet=sheet), source=file.name))
+                st.session_state["read"] = mark
+        except Exception as error:  # whatever a file may hold, the page says so
+            reason = str(error) if isinstance(error, CfadError) else "The file cannot be read."
+            st.error(plain(reason, 500))
+with built_in:
+    name = st.selectbox("Data set", list(BUILT_IN))
+    if st.button("Use this data set"):
+        try:
+            with st.spinner("Loading ..."):
+                keep(BUILT_IN[name]())
+        except CfadError as error:
+            st.error(plain(error, 500))
+
+now = draft()
+if now is None:
+    st.info("Upload a table, or pick a data set, to begin.")
+    st.stop()
+
+st.subheader("The table")
+st.caption(f"{plain(now.source)}: {len(now.table):,} rows, {now.table.shape[1]} columns. The first rows:")
+st.dataframe(now.table.head(50), hide_index=True, height=210)
+
+st.subheader("What the columns are for")
+roles, roots = edit_roles(now)
+if roles is None:
+    st.stop()
+problems = validate(now.table, roles, now.test)
+show_sizes(now, roles)
+show_problems(problems)
+blocked = any(problem.severity == "error" for problem in problems)
+if st.button("Continue", type="primary", disabled=blocked, help="Choose settings and start the audit."):
+    keep(dataclasses.replace(now, roles=roles, roots=roots))
+    st.query_params.pop("audit", None)
+    st.session_state.pop("audit", None)
+    st.switch_page(frame.TRAIN)

@@ -1,0 +1,78 @@
+"""Counterfactuals: one person in both worlds."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from cfad_core.dashboard import frame
+from cfad_core.dashboard.people import contributions_of, list_people, side_by_side
+from cfad_core.dashboard.services import people_table
+from cfad_core.dashboard.text import number, percent, plain
+from cfad_core.data.tables import safe_for_spreadsheets
+from cfad_core.figures import METHOD_NAMES, contributions_figure
+
+frame.open_page("Counterfactuals")
+st.title("Counterfactuals")
+record, result = frame.finished_audit()
+left, right = st.columns([1, 2])
+method = left.segmented_control(
+    "Method", list(result.scores), default="ae", format_func=lambda m: METHOD_NAMES.get(m, m), required=True
+)
+choice = right.segmented_control(
+    "People", ["whose outcome flips", "who changed most", "all"], default="whose outcome flips", required=True
+)
+method, choice = method or "ae", choice or "all"
+scores, threshold = result.scores[method], result.threshold(method)
+chosen = record.threshold
+if chosen and chosen.get("method") == method:
+    threshold = float(chosen["value"])
+here, there = scores.factual > threshold, scores.counterfactual > threshold
+st.caption(
+    f"Threshold {number(threshold)}: {int((here != there).sum()):,} of {len(here):,} people "
+    f"({percent(float((here != there).mean()))}) would "
+    "have had another outcome in the other group, by the audit's own causal model."
+)
+people, shown = list_people(result, method, threshold, choice)
+if not len(people):
+    st.info("Nobody is like that here. Choose other people, or another method.")
+    st.stop()
+event = st.dataframe(
+    shown,
+    hide_index=True,
+    width="stretch",
+    height=245,
+    on_select="rerun",
+    selection_mode="single-row",
+    key=f"people-{method}-{choice}",
+)
+picked = event["selection"]["rows"]
+person = int(people[picked[0]] if picked and picked[0] < len(people) else people[0])
+row = int(result.people.row[person])
+group = next(name for name, rows in result.groups.items() if rows[person])
+other = next(name for name in result.groups if name != group)
+
+st.subheader(f"Row {row + 1} of the table")
+tiles = st.columns(4)
+tiles[0].metric(f"score as {plain(group, 30)}", number(float(scores.factual[person])), border=True)
+tiles[1].metric(f"score as {plain(other, 30)}", number(float(scores.counterfactual[person])), border=True)
+tiles[2].metric("outcome", "flagged" if here[person] else "not flagged", border=True)
+tiles[3].metric("in the other group", "flagged" if there[person] else "not flagged", border=True)
+table = people_table(record)
+compared = side_by_side(result, table, person)
+words, picture = st.columns(2, gap="large")
+with words:
+    only = st.toggle("Only what moved", value=True)
+    moved = compared[compared["moved"]] if only else compared
+    st.dataframe(moved.drop(columns="moved"), hide_index=True, width="stretch", height=360)
+    st.caption("The person's row in the table's own units, and the row they would have had in the other group.")
+with picture:
+    variables, parts = contributions_of(result, method, person)
+    st.plotly_chart(contributions_figure(variables, parts[0], parts[1]), width="stretch", key="contributions")
+    st.caption("What each attribute adds to the score in each world: how badly the detector could reconstruct it.")
+st.download_button(
+    "Download both worlds of this person (CSV)",
+    safe_for_spreadsheets(compared.drop(columns="moved")).to_csv(index=False),
+    f"{record.id}-row-{row + 1}.csv",
+    "text/csv",
+    on_click="ignore",
+)

@@ -1,0 +1,59 @@
+"""Score densities: each group in both worlds, method by method, on one scale."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from cfad_core.dashboard import frame
+from cfad_core.dashboard.text import percent, plain
+from cfad_core.evaluation.densities import distances
+from cfad_core.figures import METHOD_NAMES, densities_figure
+
+frame.open_page("Score densities")
+st.title("Score densities")
+record, result = frame.finished_audit()
+left, right = st.columns([3, 1])
+methods = left.multiselect(
+    "Methods", list(result.scores), default=list(result.scores), format_func=lambda m: METHOD_NAMES.get(m, m)
+)
+log = right.toggle("Logarithmic scores", value=True)
+if not methods:
+    st.info("Choose a method.")
+    st.stop()
+bins = int(min(100, max(12, 2 * len(result.people.row) ** 0.5)))  # few people make ragged lines
+panels = {method: result.densities(method, bins=bins, log=log) for method in methods}
+thresholds = {method: result.threshold(method) for method in methods}
+st.plotly_chart(densities_figure(panels, thresholds, log=log), width="stretch", key="densities")
+st.caption(
+    "Solid: people as they are. Dashed: the same people in the other group, by the audit's own causal model. The "
+    "closer a solid line is to "
+    "its dashed one, the less the score depends on the group. Dotted: the threshold."
+)
+rows = []
+for method in methods:
+    scores = result.scores[method]
+    for group, members in result.groups.items():
+        found = distances(scores.factual[members], scores.counterfactual[members])
+        rows.append(
+            {
+                "method": METHOD_NAMES.get(method, method),
+                "group": group,
+                "people": int(members.sum()),
+                "Kolmogorov-Smirnov": found.kolmogorov_smirnov,
+                "Wasserstein": found.wasserstein,
+            }
+        )
+st.dataframe(
+    pd.DataFrame(rows).style.format({"Kolmogorov-Smirnov": "{:.3f}", "Wasserstein": "{:.3g}"}),
+    hide_index=True,
+    width="stretch",
+)
+worst = max(rows, key=lambda row: row["Kolmogorov-Smirnov"])
+st.caption(
+    f"Distances between the two worlds. Kolmogorov-Smirnov: the largest difference between the shares of people "
+    f"above any one "
+    f"threshold; at most {percent(worst['Kolmogorov-Smirnov'])} here ({worst['method']}, "
+    f"{plain(worst['group'])}). Wasserstein: how "
+    "far scores move on average, in units of the score."
+)

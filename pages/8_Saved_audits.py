@@ -1,0 +1,80 @@
+"""Saved audits: find, open, compare, download, delete."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from cfad_core.dashboard import frame
+from cfad_core.dashboard.downloads import offer_downloads
+from cfad_core.dashboard.services import result_of, store
+from cfad_core.dashboard.tables import audits_table, metrics_table
+from cfad_core.dashboard.text import plain
+from cfad_core.errors import CfadError
+from cfad_core.store import AuditRecord
+
+
+def change(record: AuditRecord) -> None:
+    """Name, note, and the end of an audit."""
+    left, right = st.columns(2)
+    name = left.text_input("Name", record.name, max_chars=200, key=f"name-{record.id}")
+    note = right.text_input("Note", record.note, max_chars=2000, key=f"note-{record.id}")
+    save, remove, sure = st.columns(3)
+    if save.button("Save name and note", key=f"save-{record.id}"):
+        try:
+            store().rename(record.id, name)
+            store().annotate(record.id, note)
+        except CfadError as error:
+            st.error(plain(error))
+        else:
+            st.rerun()
+    certain = sure.checkbox("Yes, delete it for good", key=f"sure-{record.id}")
+    if remove.button("Delete", disabled=not certain, key=f"delete-{record.id}"):
+        try:
+            store().delete(record.id)
+        except CfadError as error:
+            st.error(plain(error))
+        else:
+            if st.session_state.get("audit") == record.id:
+                st.session_state.pop("audit")
+            st.rerun()
+
+
+def compare(records: list[AuditRecord]) -> None:
+    """Two finished audits side by side."""
+    names = {record.id: frame.named(record) for record in records}
+    for place, index in zip(st.columns(2, gap="large"), (0, 1), strict=True):
+        with place:
+            audit = st.selectbox(
+                ("First", "Second")[index], list(names), index=index, format_func=names.get, key=f"compare-{index}"
+            )
+            record = next(record for record in records if record.id == audit)
+            frame.heading(record)
+            result = result_of(record)
+            st.dataframe(metrics_table(result).style.format("{:.3f}", na_rep="n/a"), width="stretch")
+            st.caption(
+                f"{plain(result.scm.sensitive)} reaches: "
+                f"{plain(', '.join(result.scm.affected_names) or 'nothing', 400)}"
+            )
+
+
+frame.open_page("Saved audits")
+st.title("Saved audits")
+text, status = st.columns([3, 1])
+wanted = text.text_input("Find", placeholder="in name, note or source")
+state = status.selectbox("Status", ["any", *frame.STATUS_WORDS])
+records = store().find(text=wanted, status=None if state == "any" else state)
+if not records:
+    st.info("No audit is saved here yet." if not wanted and state == "any" else "No saved audit is like that.")
+    st.page_link(frame.HOME, label="Start one")
+    st.stop()
+st.caption(f"{len(records):,} audits, the newest first. Choose a row to open, rename, download or delete it.")
+record = audits_table(records, key="saved")
+if record is not None:
+    change(record)
+    if record.status == "done":
+        st.subheader("Downloads")
+        offer_downloads(record)
+done = [entry for entry in records if entry.status == "done"]
+if len(done) > 1:
+    st.subheader("Compare two")
+    compare(done)

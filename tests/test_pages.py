@@ -1,0 +1,269 @@
+"""Every page in every state, without a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from cfad_core.audit import run_audit
+from cfad_core.config import AuditConfig, DetectorConfig
+from cfad_core.dashboard.text import duration, plain
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.store import Store, headline
+from tests.conftest import make_people
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
+RESULT_PAGES = [name for name in PAGES if name[0] in "34567"]
+ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
+QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+HOSTILE = "![x](http://evil.example/a.png) <script>alert(1)</script> **b** :red[r] $x$"
+
+
+def people(n: int = 400):
+    table = make_people(n, seed=0)
+    rng = np.random.default_rng(0)
+    return table.assign(job=rng.choice(["clerk", "nurse", "smith"], n), age=rng.integers(18, 80, n))
+
+
+@pytest.fixture(scope="module")
+def finished_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A store with two finished audits: with labels, and without."""
+    home = tmp_path_factory.mktemp("finished") / "home"
+    ids = []
+    with Store(home) as store:
+        for table, roles, name in (
+            (people(), ROLES, "With labels"),
+            (people().drop(columns="fraud"), ColumnRoles("group", groups=("a", "b")), "Without labels"),
+        ):
+            audit = store.create(table, roles, QUICK, name=name, source="people.csv")
+            store.claim("test", audit)
+            result = run_audit(store.inputs(audit).table, roles, QUICK)
+            result.save(store.folder(audit))
+            store.finish(audit, headline(result))
+            ids.append(audit)
+    return home, ids[0], ids[1]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty store that nobody works for."""
+    monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CFAD_WORKERS", "0")
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield tmp_path / "home"
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def done(home: Path, finished_home: tuple[Path, str, str]) -> tuple[str, str]:
+    """The store with finished audits; their ids."""
+    shutil.copytree(finished_home[0], home)
+    return finished_home[1:]
+
+
+def visit(page: str = "app.py", **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.run()
+    assert not app.exception
+    if page != "app.py":
+        app.switch_page(f"pages/{page}")
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    return app
+
+
+def said(app: AppTest) -> str:
+    """Everything that a page says in words."""
+    kinds = ("title", "subheader", "markdown", "caption", "info", "warning", "error", "success")
+    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def test_home_with_nothing_yet(home: Path) -> None:
+    app = visit()
+    assert "Would the detector have flagged the same person" in said(app)
+    assert "None yet" in said(app)
+    assert {button.label for button in app.button} >= {"Run the demo audit", "Try the sample table"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_with_nothing_yet(home: Path, page: str) -> None:
+    app = visit(page)
+    assert not app.exception
+    assert "to begin" in said(app) or "yet" in said(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_with_a_finished_audit(done: tuple[str, str], page: str) -> None:
+    for audit in done:
+        app = visit(page, audit=audit)
+        assert not app.exception, app.exception
+        assert not app.error
+        if page in RESULT_PAGES:
+            assert "sensitive: group" in said(app)
+
+
+def test_home_lists_audits(done: tuple[str, str]) -> None:
+    app = visit()
+    assert app.dataframe[0].value["name"].tolist() == ["Without labels", "With labels"]
+    assert "outcome changes for: AE" in app.dataframe[0].value["verdict"][0]
+
+
+@pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
+def test_a_bad_id_in_the_address(done: tuple[str, str], page: str) -> None:
+    app = visit(page, audit="nonsense<b>")
+    assert not app.exception
+    assert "There is no audit" in app.error[0].value
+    assert "mistyped" in app.error[0].value
+    assert "<b>" not in app.error[0].value
+
+
+@pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
+@pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "interrupted"])
+def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str) -> None:
+    with Store(home) as store:
+        audit = store.create(people(), ROLES, QUICK, name=HOSTILE, source="people.csv")
+        if status != "queued":
+            store.claim("somebody elsewhere:1:1", audit)
+            store.report(audit, "discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}, 0.1)
+            store.report(audit, "discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}, 0.2)
+        if status not in ("queued", "running"):
+            store.stop(audit, status, f"What happened: {HOSTILE}", "details")
+    app = visit(page, audit=audit)
+    assert not app.exception, app.exception
+    assert "![x](http" not in said(app)  # names are text, not Markdown
+    buttons = {button.label for button in app.button}
+    if status in ("queued", "running"):
+        assert ("Cancel the audit" in buttons) == (page == "2_Train.py")
+    else:
+        assert "Start it again" in buttons
+        app.button(key=f"again-{audit}").click().run()
+        with Store(home) as store:
+            assert store.get(audit).status == "queued"
+
+
+def test_cancelling_from_the_page(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(people(), ROLES, QUICK, name="One", source="people.csv")
+    app = visit("2_Train.py", audit=audit)
+    app.button(key=f"cancel-{audit}").click().run()
+    with Store(home) as store:
+        assert store.get(audit).status == "cancelled"
+
+
+def test_from_the_sample_to_the_queue(home: Path) -> None:
+    app = visit()
+    next(button for button in app.button if button.label == "Try the sample table").click().run()
+    assert not app.exception, app.exception
+    assert "800 rows, 15 columns" in said(app).replace("\\", "")
+    assert "8 of 800 rows are left out" in said(app).replace("\\", "")
+    next(button for button in app.button if button.label == "Continue").click().run()
+    assert not app.exception, app.exception
+    assert "Train" in said(app)
+    next(button for button in app.button if button.label == "Start the audit").click().run()
+    assert not app.exception, app.exception
+    with Store(home) as store:
+        (record,) = store.find()
+    assert record.status == "queued"
+    assert record.roles == ColumnRoles(
+        "gender", groups=("female", "male"), label="fraud", anomaly="yes", ignore=("claim_id", "reported_on", "remark")
+    )
+    assert record.config.knowledge.roots == ("age",)
+    assert app.query_params["audit"] == record.id
+
+
+def test_an_upload(home: Path) -> None:
+    app = visit("1_Data.py")
+    table = people(200).rename(columns={"income": HOSTILE})
+    app.file_uploader[0].set_value(("people.csv", table.to_csv(index=False).encode(), "text/csv")).run()
+    assert not app.exception, app.exception
+    assert "200 rows, 7 columns" in said(app).replace("\\", "")
+    assert "![x](http" not in said(app)
+    next(button for button in app.button if button.label == "Continue").click().run()
+    assert "Start the audit" in {button.label for button in app.button}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"", "is empty"),
+        ("t.csv", b"\x00\x01\x02", "is not a text file"),
+        ("t.xlsx", b"no workbook", "cannot be read"),
+        ("t.parquet", b"PAR1", "Cannot read"),
+        ("t.csv", b"a,b\n", "has a header but no rows"),
+    ],
+)
+def test_bad_uploads(home: Path, name: str, content: bytes, message: str) -> None:
+    app = visit("1_Data.py")
+    app.file_uploader[0].set_value((name, content, "text/csv")).run()
+    assert not app.exception
+    assert message in app.error[0].value.replace("\\", "")
+
+
+def test_problems_stand_in_the_way(home: Path) -> None:
+    app = visit("1_Data.py")
+    table = people(200).drop(columns="age").assign(pay=np.inf, group=["a"] * 10 + ["b"] * 190)
+    app.file_uploader[0].set_value(("people.csv", table.to_csv(index=False).encode(), "text/csv")).run()
+    assert "Group 'a' of 'group' has 10 rows" in said(app).replace("\\", "")
+    assert next(button for button in app.button if button.label == "Continue").disabled
+
+
+def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> None:
+    app = visit("6_Threshold.py", audit=done[0])
+    before = {metric.label: metric.value for metric in app.metric}
+    app.slider(key="q-cfad").set_value(0.8).run()
+    after = {metric.label: metric.value for metric in app.metric}
+    assert int(after["flagged"]) > int(before["flagged"])
+    next(button for button in app.button if button.label == "Save this threshold").click().run()
+    with Store(home) as store:
+        chosen = store.get(done[0]).threshold
+        expected = store.result(done[0]).threshold("cfad", 0.8)
+    assert chosen["quantile"] == 0.8
+    assert chosen["value"] == pytest.approx(expected)
+
+
+def test_the_tiles_are_the_metrics(done: tuple[str, str], home: Path) -> None:
+    app = visit("6_Threshold.py", audit=done[0])
+    shown = {metric.label: metric.value for metric in app.metric}
+    with Store(home) as store:
+        metrics = store.result(done[0]).metrics("cfad")
+    assert shown["Macro-F1"] == f"{metrics.macro_f1:.3f}"
+    assert shown["changed (own SCM)"] == f"{100 * metrics.changing_ratio:.1f} %"
+    assert shown["changed (independent SCM)"] == f"{100 * metrics.changing_ratio_independent:.1f} %"
+
+
+def test_without_labels_there_is_no_f1(done: tuple[str, str]) -> None:
+    app = visit("6_Threshold.py", audit=done[1])
+    assert {metric.label: metric.value for metric in app.metric}["Macro-F1"] == "n/a"
+
+
+def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -> None:
+    app = visit("3_Causal_graph.py", audit=done[0])
+    app.multiselect[2].set_value(["age"]).run()
+    next(button for button in app.button if button.label == "Run again with this knowledge").click().run()
+    assert not app.exception, app.exception
+    with Store(home) as store:
+        child = store.find(status="queued")[0]
+    assert child.parent == done[0]
+    assert child.config == dataclasses.replace(QUICK, knowledge=child.config.knowledge)
+    assert child.config.knowledge.roots == ("age",)
+
+
+def test_plain_text() -> None:
+    assert plain("![x](y)") == r"\!\[x\]\(y\)"
+    assert plain("a\nb") == "a b"
+    assert "http\\:\u2060//" in plain("http://x.example")
+    assert plain("www.x") == "www\u2060\\.x"
+    assert len(plain("x" * 500)) == 200
+    assert duration(5.2) == "5 s"
+    assert duration(200.0) == "3 min"
+    assert duration(4000.0) == "1 h 7 min"
