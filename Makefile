@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: run test check lint install services
 
 run: $(VENV)/.run
-	$(BIN)/python -m streamlit run app.py --server.headless false
+	$(BIN)/python -m streamlit run app.py
 
 test: lint services
 	$(BIN)/python -m pytest

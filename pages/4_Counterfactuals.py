@@ -19,7 +19,10 @@ method = left.segmented_control(
     "Method", list(result.scores), default="ae", format_func=lambda m: METHOD_NAMES.get(m, m), required=True
 )
 choice = right.segmented_control(
-    "People", ["whose outcome flips", "who changed most", "all"], default="whose outcome flips", required=True
+    "People",
+    ["whose outcome flips", "who changed most", "all", "a row of the table"],
+    default="whose outcome flips",
+    required=True,
 )
 method, choice = method or "ae", choice or "all"
 scores, threshold = result.scores[method], result.threshold(method)
@@ -32,21 +35,31 @@ st.caption(
     f"({percent(float((here != there).mean()))}) would "
     "have had another outcome in the other group, by the audit's own causal model."
 )
-people, shown = list_people(result, method, threshold, choice)
-if not len(people):
-    st.info("Nobody is like that here. Choose other people, or another method.")
-    st.stop()
-event = st.dataframe(
-    shown,
-    hide_index=True,
-    width="stretch",
-    height=245,
-    on_select="rerun",
-    selection_mode="single-row",
-    key=f"people-{method}-{choice}",
-)
-picked = event["selection"]["rows"]
-person = int(people[picked[0]] if picked and picked[0] < len(people) else people[0])
+if choice == "a row of the table":
+    judged = result.people.row + 1
+    wanted = int(st.number_input("Row of the table", 1, int(judged.max()), int(judged[0])))
+    found = (judged == wanted).nonzero()[0]
+    if not len(found):
+        st.info("This row was not judged: it was learned from, or belongs to neither group. Try another one.")
+        st.stop()
+    person = int(found[0])
+else:
+    people, shown = list_people(result, method, threshold, choice)
+    if not len(people):
+        st.info("Nobody is like that here. Choose other people, or another method.")
+        st.stop()
+    event = st.dataframe(
+        shown,
+        hide_index=True,
+        width="stretch",
+        height=245,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"people-{method}-{choice}",
+    )
+    st.caption("Choose a row to see the person below. Those whose score changes most come first.")
+    picked = event["selection"]["rows"]
+    person = int(people[picked[0]] if picked and picked[0] < len(people) else people[0])
 row = int(result.people.row[person])
 group = next(name for name, rows in result.groups.items() if rows[person])
 other = next(name for name in result.groups if name != group)

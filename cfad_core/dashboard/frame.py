@@ -93,9 +93,10 @@ def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
     roles = record.roles
     groups = " and ".join(plain(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
-    st.caption(
-        f"Audit **{plain(record.name)}** · sensitive: {plain(roles.sensitive)} ({groups}) · {plain(record.source)}"
-    )
+    parts = [f"Audit **{plain(record.name)}**", f"sensitive: {plain(roles.sensitive)} ({groups})", plain(record.source)]
+    if record.parent is not None:
+        parts.append(f"repeats audit {plain(record.parent)} with other knowledge of the graph")
+    st.caption(" · ".join(part for part in parts if part))
 
 
 def show_state(record: AuditRecord) -> None:
