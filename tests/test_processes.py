@@ -2,87 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 
 from cfad_core.errors import AuditCancelled, CfadError, InvalidDataError, WorkerDied
 from cfad_core.processes import run_in_child
-from cfad_core.progress import Progress
+from tests.children import (
+    add,
+    be_killed,
+    break_down,
+    eat_memory,
+    fill_disk,
+    ignore_everything,
+    leave,
+    many_reports,
+    obey,
+    refuse,
+)
 from tests.conftest import Recorder
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-# What the children do
-
-
-def add(progress: Progress, first: int, second: int) -> dict[str, object]:
-    sys.stdout.write("this is no answer\n")
-    for step in range(1, 4):
-        progress.tick("adding", step, 3, loss=1.0 / step)
-    return {"sum": first + second, "threads": os.environ["OMP_NUM_THREADS"]}
-
-
-def many_reports(progress: Progress) -> None:
-    for step in range(20_000):
-        progress.tick("counting", step, 20_000)
-
-
-def refuse(progress: Progress) -> None:
-    raise InvalidDataError("First line.\nSecond line.")
-
-
-def break_down(progress: Progress) -> None:
-    raise ZeroDivisionError("nobody expected this")
-
-
-def fill_disk(progress: Progress) -> None:
-    raise RuntimeError("IoError(Os { code: 28, message: 'No space left on device' })")
-
-
-def eat_memory(progress: Progress) -> None:
-    np.empty(2**45)
-
-
-def be_killed(progress: Progress) -> None:
-    progress.tick("dying", 1, 2)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def leave(progress: Progress) -> None:
-    os._exit(7)
-
-
-def obey(progress: Progress) -> None:
-    while True:
-        progress.tick("waiting", 0, 1)
-        time.sleep(0.05)
-
-
-def ignore_everything(progress: Progress) -> None:
-    progress.report("deaf", 0, 1, {})
-    while True:
-        time.sleep(10.0)
-
-
-def orphan_maker() -> None:
-    """Run by a process that is to be killed."""
-    run_in_child("tests.test_processes:ignore_everything", {})
-
-
-# What the parents see
-
-
 def name(function: object) -> str:
-    return f"tests.test_processes:{function.__name__}"
+    return f"tests.children:{function.__name__}"
 
 
 def test_a_result_comes_back_and_reports_on_the_way() -> None:
@@ -130,7 +78,7 @@ def children() -> list[psutil.Process]:
 
 
 def test_a_child_does_not_outlive_its_parent() -> None:
-    code = "from tests.test_processes import orphan_maker; orphan_maker()"
+    code = "from tests.children import orphan_maker; orphan_maker()"
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     deadline = time.monotonic() + 20.0
     while not (born := psutil.Process(parent.pid).children()):

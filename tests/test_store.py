@@ -359,6 +359,7 @@ def read_often(home: Path, url: str, seconds: float, seen: object) -> None:
         seen.value = len(store.find())
 
 
+@pytest.mark.slow
 def test_several_processes_open_a_new_store_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     home, url = tmp_path / "home", f"sqlite:///{tmp_path}/new.sqlite"
@@ -373,6 +374,7 @@ def test_several_processes_open_a_new_store_at_once(tmp_path: Path) -> None:
         assert len(list((home / "tables").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_two_readers_and_a_writer_at_once(store: Store) -> None:
     context = multiprocessing.get_context("spawn")
     seen = [context.Value("i", -1) for _ in range(2)]
