@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from cfad_core.result import AuditResult
 from cfad_core.store import Store, headline
 
 _VERSION = 1
+_DAMAGE = (
+    *(CfadError, OSError, EOFError, KeyError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error, RuntimeError),  # also what is encrypted or packed in a way that is not known
+)
 _MAX_BYTES = 20_000_000_000
 _MEMBER = re.compile(r"record\.json|audit/[a-z_]+\.(json|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet")
 _KEPT = ("name", "owner", "note", "source", "created", "started", "finished", "tables", "threshold", "data_digest")
@@ -62,7 +67,7 @@ def import_audit(store: Store, path: Path) -> str:
             row = {name: entry[name] for name in _KEPT}
             row["roles"] = json.dumps(ColumnRoles.from_dict(entry["roles"]).to_dict())
             row["config"] = json.dumps(AuditConfig.from_dict(entry["config"]).to_dict())
-        except (CfadError, OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             reason = str(error).strip() or type(error).__name__
             raise InvalidArtifactError(f"'{path.name}' is not an exported audit, or damaged: {reason}") from error
         return store.adopt(row, headline(result), folder / "audit", tables)

@@ -152,7 +152,8 @@ def _prepare(
 ) -> _Prepared:
     if test_counterfactual is not None and test is None:
         raise InvalidDataError("True counterfactuals need the test table that they belong to.")
-    table = table.reset_index(drop=True)
+    table = table.reset_index(drop=True).rename(columns=str)
+    test = None if test is None else test.rename(columns=str)
     problems = validate(table, roles, test)
     refuse_errors(problems)
     roles = resolve_roles(table, roles)
@@ -191,6 +192,9 @@ def _prepare(
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
     notices = [Notice(problem.code, problem.severity, problem.text) for problem in problems]
+    for name, count in encoding.unknown(testing).items():
+        message = f"{count} test rows have a '{name}' that training rows do not; it stands for the most frequent one."
+        notices.append(Notice("unknown-categories", "warning", message))
     notices += data_notices(encoding, train_is_anomaly, selected)
     return _Prepared(
         roles=roles,

@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (KeyboardInterrupt, AuditCancelled):
-        print("Cancelled; nothing was written.", file=sys.stderr)
+        kept = "it is kept as cancelled" if getattr(options, "save", None) else "nothing was written"
+        print(f"Cancelled; {kept}.", file=sys.stderr)
         return _CANCELLED
     except (CfadError, OSError) as error:
         for line in str(error).splitlines() or [type(error).__name__]:
@@ -264,7 +265,7 @@ def _audit_in_store(
     """Run the audit as a job, in a process of its own."""
     from cfad_core.data.problems import refuse_errors
     from cfad_core.data.validation import validate
-    from cfad_core.jobs import work_on, worker_name
+    from cfad_core.jobs import wait_for, work_on, worker_name
     from cfad_core.processes import Child
     from cfad_core.store import Store
 
@@ -279,9 +280,10 @@ def _audit_in_store(
             test=tests[0],
             test_counterfactual=tests[1],
         )
-        if store.claim(worker_name(), audit) is not None:
-            work_on(store, audit, Child(), also=progress)
-        record = store.get(audit)
+        claimed = store.claim(worker_name(), audit)
+        if claimed is not None:
+            work_on(store, claimed, Child(), also=progress)
+        record = wait_for(store, audit)  # another program may have taken it
         if record.status == "failed":
             raise CfadError(record.error)
         return store.result(audit), f"saved as {audit}"
@@ -293,7 +295,9 @@ def _score(options: argparse.Namespace) -> None:
     from cfad_core.result import AuditResult
 
     table = read_table(options.table, sheet=options.sheet)
-    write_table(AuditResult.load(options.audit).score(table), options.out)
+    result = AuditResult.load(options.audit)
+    write_table(result.score(table), options.out)
+    _tell_unknown(result, table)
 
 
 def _counterfactuals(options: argparse.Namespace) -> None:
@@ -302,10 +306,17 @@ def _counterfactuals(options: argparse.Namespace) -> None:
     from cfad_core.result import AuditResult
 
     table = read_table(options.table, sheet=options.sheet)
-    found = AuditResult.load(options.audit).counterfactuals(table)
+    result = AuditResult.load(options.audit)
+    found = result.counterfactuals(table)
     write_table(found.rows, options.out)
+    _tell_unknown(result, table)
     for name, count in found.clipped.items():
         print(f"info: {count} of {len(table)} values of '{name}' were clipped to the range seen in training.")
+
+
+def _tell_unknown(result: AuditResult, table: pd.DataFrame) -> None:
+    for name, count in result.encoding.unknown(table).items():
+        print(f"warning: {count} of {len(table)} rows have an unknown '{name}'; it stands for the most frequent one.")
 
 
 def _synthesize(options: argparse.Namespace) -> None:
@@ -424,7 +435,7 @@ def _restart_audit(options: argparse.Namespace) -> None:
 
     with Store() as store:
         store.requeue(options.id)
-    print(f"Audit {options.id} is in the queue again.")
+    print(f"Audit {options.id} is in the queue again; the dashboard works it off while it runs.")
 
 
 def _delete_audit(options: argparse.Namespace) -> None:

@@ -68,6 +68,12 @@ def connect(url: str, home: Path) -> sa.Engine:
         If the database cannot be reached, or was made by a newer version of this program.
     """
     try:
+        shown = sa.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError as error:
+        raise CfadError(
+            "CFAD_DATABASE_URL is no address of a database, such as sqlite:///file or postgresql+psycopg://..."
+        ) from error
+    try:
         engine = sa.create_engine(url, pool_pre_ping=True)
         try:
             _bring_up(engine, home)
@@ -75,7 +81,6 @@ def connect(url: str, home: Path) -> sa.Engine:
             engine.dispose()
             raise
     except (sa.exc.SQLAlchemyError, ImportError, OSError) as error:
-        shown = sa.make_url(url).render_as_string(hide_password=True)
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise CfadError(f"Cannot use the database {shown}: {reason}") from error
     return engine

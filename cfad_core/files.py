@@ -11,6 +11,9 @@ from pathlib import Path
 
 from cfad_core.errors import CfadError
 
+_UMASK = os.umask(0)  # it can only be read by setting it, which no two threads may do at once
+os.umask(_UMASK)
+
 
 @contextmanager
 def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
@@ -27,7 +30,7 @@ def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
         if last is not None:
             (folder / last).unlink(missing_ok=True)
         for path in sorted(stage.iterdir(), key=lambda path: path.name == last):
-            path.chmod(0o666 & ~_umask())  # some writers are more private than the user's umask
+            path.chmod(0o666 & ~_UMASK)  # some writers are more private than the user's umask
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
@@ -66,16 +69,10 @@ def staged_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
-        Path(name).chmod(0o666 & ~_umask())
+        Path(name).chmod(0o666 & ~_UMASK)
         os.replace(name, path)
     finally:
         Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _check_writable(folder: Path) -> None:

@@ -30,34 +30,43 @@ from cfad_core.store import ACTIVE, AuditRecord, Status, Store, headline
 _LOOK = 0.2  # seconds between two looks at the queue
 _BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
 _RECOVERY = 15.0  # seconds between two looks for audits whose worker died
+_SETTLED = 10.0  # seconds after which a run of this process that nobody watches is lost
 _KEPT_REPORTS = 2.0  # a second
 _WARM = ("cfad_core.jobs", "sklearn.metrics")
 _STUBBORN = 5  # attempts to write down how an audit ended
 
 
-def work_on(store: Store, audit: str, child: Child, also: Progress | None = None) -> None:
+_WATCHED: set[str] = set()  # the runs that this process watches
+
+
+def work_on(store: Store, record: AuditRecord, child: Child, also: Progress | None = None) -> None:
     """Run an audit that was taken from the queue, and write down how it ended; ``also`` hears its progress."""
-    place = {"home": str(store.home), "url": store.url, "audit": audit}
+    place = {"home": str(store.home), "url": store.url, "audit": record.id}
+    _WATCHED.add(str(record.worker))
     try:
         with child:
-            metrics = child.run("cfad_core.jobs:perform", place, _Kept(store, audit, also))
+            metrics = child.run("cfad_core.jobs:perform", place, _Kept(store, record, also))
     except AuditCancelled:
-        _end(store, audit, "cancelled")
+        _end(store, record, "cancelled")
     except CfadError as error:
-        _end(store, audit, "failed", str(error), error.details)
+        _end(store, record, "failed", str(error), error.details)
     except Exception as error:  # of the database: its reports could not be kept
         reason = str(getattr(error, "orig", None) or error).splitlines()[0][:200]
-        _end(store, audit, "failed", f"The store could not be used: {reason}. Start it again once it can.")
+        _end(store, record, "failed", f"The store could not be used: {reason}. Start it again once it can.")
     except KeyboardInterrupt:
-        _end(store, audit, "cancelled")
+        _end(store, record, "cancelled")
         raise
     else:
-        _insist(lambda: store.finish(audit, metrics))
+        _insist(lambda: store.finish(record.id, metrics, record.worker))
+    finally:
+        _WATCHED.discard(str(record.worker))
 
 
-def _end(store: Store, audit: str, status: Status, message: str = "", details: str = "") -> None:
-    store.clear_staged(audit)  # which makes room on a full disk, too
-    _insist(lambda: store.stop(audit, status, message, details))
+def _end(store: Store, record: AuditRecord, status: Status, message: str = "", details: str = "") -> None:
+    with suppress(Exception):  # of a database that cannot be read
+        if store.get(record.id).worker in (record.worker, None):  # not another run's
+            store.clear_staged(record.id)  # which makes room on a full disk, too
+    _insist(lambda: store.stop(record.id, status, message, details, record.worker))
 
 
 def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any]:
@@ -79,8 +88,8 @@ def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, An
 class _Kept(Progress):
     """Writes reports into the store, a few a second, and looks there whether to stop."""
 
-    def __init__(self, store: Store, audit: str, also: Progress | None) -> None:
-        self._store, self._audit, self._also = store, audit, also or Progress()
+    def __init__(self, store: Store, record: AuditRecord, also: Progress | None) -> None:
+        self._store, self._audit, self._worker, self._also = store, record.id, record.worker, also or Progress()
         self._share, self._stage = Share(STAGES), ""
         self._written, self._beaten, self._stop = 0.0, 0.0, False
 
@@ -90,13 +99,13 @@ class _Kept(Progress):
         if stage == self._stage and step < total and now - self._written < 1.0 / _KEPT_REPORTS:
             return
         self._stage, self._written = stage, now
-        self._store.report(self._audit, stage, step, total, values, done)
+        self._store.report(self._audit, stage, step, total, values, done, self._worker)
 
     def stop_requested(self) -> bool:
         now = time.monotonic()
         if not self._stop and now - self._beaten >= _BEAT:
             self._beaten = now
-            self._stop = self._store.beat(self._audit)
+            self._stop = self._store.beat(self._audit, self._worker)
         return self._stop
 
 
@@ -144,14 +153,15 @@ class Executor:
         self.close()
 
     def _work(self) -> None:
-        spare = self._spare()
+        spare: Child | None = None
         while not self._closed.is_set():
             try:
+                spare = spare or self._spare()
                 record = self.store.claim(worker_name())
                 if record is not None:
-                    with self._stopping_when_closed(record.id):
-                        self._run(record, spare)
-                    spare = self._spare()
+                    taken, spare = spare, None
+                    with self._stopping_when_closed(record):
+                        self._run(record, taken)
                     continue
             except Exception:  # the store cannot be reached just now; the queue goes on when it can
                 time.sleep(1.0)
@@ -166,17 +176,17 @@ class Executor:
     def _run(self, record: AuditRecord, spare: Child | None) -> None:
         if spare is None or not spare.is_ready:
             spare = Child(self.threads)
-        work_on(self.store, record.id, spare)
+        work_on(self.store, record, spare)
 
     @contextmanager
-    def _stopping_when_closed(self, audit: str) -> Iterator[None]:
+    def _stopping_when_closed(self, record: AuditRecord) -> Iterator[None]:
         ended = threading.Event()
 
         def guard() -> None:
             while not ended.is_set():
                 if self._closed.wait(0.1) and not ended.is_set():
-                    self.store.request_cancel(audit)
-                    self.store.stop(audit, "interrupted", "The program was closed. Start it again.")
+                    message = "The program was closed. Start it again."
+                    self.store.stop(record.id, "interrupted", message, worker=record.worker)  # its watcher sees that
                     return
 
         watcher = threading.Thread(target=guard, daemon=True)
@@ -203,7 +213,7 @@ class DaskExecutor(Executor):
         return None
 
     def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
-        place = (str(self.store.home), self.store.url, record.id, worker_name())
+        place = (str(self.store.home), self.store.url, record.id, str(record.worker))
         future = self._client.submit(_work_on_cluster, *place, pure=False)
         try:
             future.result()
@@ -222,8 +232,8 @@ def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
     from distributed import get_worker
 
     with Store(Path(home), url) as store:
-        if store.take_over(audit, sender, worker_name()):
-            work_on(store, audit, Child(get_worker().state.nthreads))
+        if store.take_over(audit, sender, f"{worker_name()}#{sender.rpartition('#')[2]}"):
+            work_on(store, store.get(audit), Child(get_worker().state.nthreads))
         else:  # Dask gives the tasks of a dead worker to the next one
             store.stop(audit, "failed", _CLUSTER_DEATH)
 
@@ -265,8 +275,11 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}"
 
 
-def is_alive(worker: str) -> bool | None:
-    """Whether a worker still runs; None if it is on another machine."""
+def is_alive(record: AuditRecord) -> bool | None:
+    """Whether the worker of a running audit still works on it; None if it is on another machine."""
+    worker = str(record.worker).partition("#")[0]
+    if worker == worker_name():  # this process should know; a run that was claimed just now is not watched yet
+        return record.worker in _WATCHED or time.time() - (record.heartbeat or 0.0) < _SETTLED
     host, _, rest = worker.rpartition(":")
     host, _, process = host.rpartition(":")
     if host != socket.gethostname():

@@ -144,7 +144,8 @@ class Store:
                 (self.home / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CfadError(f"Cannot create the store in '{self.home}': {error.strerror}.") from error
-        self.url = url or os.environ.get("CFAD_DATABASE_URL") or f"sqlite:///{self.home / 'audits.sqlite'}"
+        own = sa.URL.create("sqlite", database=str(self.home / "audits.sqlite")).render_as_string(hide_password=False)
+        self.url = url or os.environ.get("CFAD_DATABASE_URL") or own
         self._engine = connect(self.url, self.home)
 
     def close(self) -> None:
@@ -301,6 +302,7 @@ class Store:
             .with_for_update(skip_locked=True)
         )
         now = time.time()
+        worker = f"{worker}#{secrets.token_hex(4)}"  # this run, not an earlier one of the same worker
         taken = {"status": "running", "worker": worker, "started": now, "heartbeat": now, "finished": None}
         query = sa.update(AUDITS).where(AUDITS.c.id == oldest.scalar_subquery(), AUDITS.c.status == "queued")
         with self._engine.begin() as connection:
@@ -309,21 +311,27 @@ class Store:
 
     def take_over(self, audit: str, worker: str, successor: str) -> bool:
         """Hand a running audit from one worker to the next; False if it is not the first one's any more."""
-        query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status == "running", AUDITS.c.worker == worker)
+        values = {"worker": successor, "heartbeat": time.time()}
         with self._engine.begin() as connection:
-            values = {"worker": successor, "heartbeat": time.time()}
-            return connection.execute(query.values(values)).rowcount == 1
+            return connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(values)).rowcount == 1
 
     def report(
-        self, audit: str, stage: str, step: int, total: int, values: Mapping[str, float], progress: float
+        self,
+        audit: str,
+        stage: str,
+        step: int,
+        total: int,
+        values: Mapping[str, float],
+        progress: float,
+        worker: str | None = None,
     ) -> None:
-        """Keep a report of a running audit."""
+        """Keep a report of a running audit (of the named worker's run; any run's, if none is named)."""
         now = time.time()
         line = {"audit": audit, "at": now, "stage": stage, "step": step, "total": total, "values": dict(values)}
         with self._engine.begin() as connection:
-            connection.execute(sa.insert(REPORTS).values(line))
             change = {"stage": stage, "progress": progress, "heartbeat": now}
-            connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(change))
+            if connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(change)).rowcount:
+                connection.execute(sa.insert(REPORTS).values(line))
 
     def reports(self, audit: str, after: int = 0) -> list[Report]:
         """The reports of an audit, from the one after ``after`` on."""
@@ -334,10 +342,10 @@ class Store:
                 for row in connection.execute(query).mappings()
             ]
 
-    def beat(self, audit: str) -> bool:
-        """Say that its worker is alive; returns whether it was asked to stop (or deleted)."""
+    def beat(self, audit: str, worker: str | None = None) -> bool:
+        """Say that its worker is alive; returns whether it is to stop: it was asked to, or is not its run any more."""
         with self._engine.begin() as connection:
-            query = sa.update(AUDITS).where(AUDITS.c.id == audit).values(heartbeat=time.time())
+            query = sa.update(AUDITS).where(*_run(audit, worker)).values(heartbeat=time.time())
             asked = connection.execute(query.returning(AUDITS.c.cancel_requested)).scalar()
         return asked is None or bool(asked)
 
@@ -350,13 +358,13 @@ class Store:
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "queued").values(queued))
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "running").values(cancel_requested=True))
 
-    def finish(self, audit: str, metrics: Mapping[str, Any]) -> None:
+    def finish(self, audit: str, metrics: Mapping[str, Any], worker: str | None = None) -> None:
         """The folder is complete."""
-        self._end(audit, "done", progress=1.0, metrics=dict(metrics))
+        self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics))
 
-    def stop(self, audit: str, status: Status, error: str = "", details: str = "") -> None:
+    def stop(self, audit: str, status: Status, error: str = "", details: str = "", worker: str | None = None) -> None:
         """It ended as failed, cancelled or interrupted."""
-        self._end(audit, status, error=error, details=details)
+        self._end(audit, worker, status, error=error, details=details)
 
     def clear_staged(self, audit: str) -> None:
         """Remove what a process that was killed had not finished writing."""
@@ -379,7 +387,7 @@ class Store:
             "error": "",
             "details": "",
         }
-        times = {"created": time.time(), "started": None, "finished": None, "heartbeat": None, "worker": None}
+        times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
         with self._engine.begin() as connection:
             query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(_ENDED_EARLY))
             again = connection.execute(query.values(fresh | times).returning(AUDITS.c.id)).first()
@@ -388,29 +396,32 @@ class Store:
         if again is None:
             raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; it cannot be started again.")
 
-    def recover(self, is_alive: Callable[[str], bool | None], stale_after: float = 60.0) -> list[str]:
+    def recover(self, is_alive: Callable[[AuditRecord], bool | None], stale_after: float = 60.0) -> list[str]:
         """Settle what dead processes left; returns the audits that were interrupted.
 
         Parameters
         ----------
-        is_alive : of a worker's name, True, False, or None if it lives on another machine and cannot be asked; then
-            it counts as dead once it has not been heard of for ``stale_after`` seconds
+        is_alive : whether the worker of a running audit is; None if it lives on another machine and cannot be asked:
+            then it counts as dead once it has not been heard of for ``stale_after`` seconds
         """
         interrupted = []
         for record in self.find(status="running"):
-            alive = is_alive(record.worker or "")
+            alive = is_alive(record)
             if alive is None:
                 alive = time.time() - (record.heartbeat or 0.0) < stale_after
             if alive:
                 continue
             self.clear_staged(record.id)
-            if (self.folder(record.id) / "audit.json").is_file():  # it died between its last file and its last word
-                self.finish(record.id, headline(AuditResult.load(self.folder(record.id))))
-            else:
-                self.stop(record.id, "interrupted", "The program ended while this audit was running. Start it again.")
+            try:  # it may have died between its last file and its last word
+                self.finish(record.id, headline(AuditResult.load(self.folder(record.id))), record.worker)
+            except CfadError:
+                shutil.rmtree(self.folder(record.id), ignore_errors=True)
+                message = "The program ended while this audit was running. Start it again."
+                self.stop(record.id, "interrupted", message, worker=record.worker)
                 interrupted.append(record.id)
+        folders = list((self.home / "audits").iterdir())  # before the rows: a row comes before its folder
         known = {record.id for record in self.find()}
-        for folder in (self.home / "audits").iterdir():
+        for folder in folders:
             if folder.name not in known:
                 shutil.rmtree(folder, ignore_errors=True)
         self._drop_unused_tables()
@@ -424,11 +435,10 @@ class Store:
             with self._engine.begin() as connection:
                 connection.execute(sa.insert(AUDITS).values(dict(row)))
 
-    def _end(self, audit: str, status: Status, **values: Any) -> None:
+    def _end(self, audit: str, worker: str | None, status: Status, **values: Any) -> None:
         ended = {"status": status, "finished": time.time(), "worker": None}
         with self._engine.begin() as connection:
-            query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status == "running")
-            connection.execute(query.values(ended | values))
+            connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(ended | values))
 
     def _change(self, audit: str, **values: Any) -> None:
         with self._engine.begin() as connection:
@@ -446,6 +456,12 @@ class Store:
             for path in (self.home / "tables").iterdir():
                 if path.stem not in used:
                     path.unlink(missing_ok=True)
+
+
+def _run(audit: str, worker: str | None) -> list[sa.ColumnElement[bool]]:
+    """The row of a running audit, if it is (still) the worker's run."""
+    found: list[sa.ColumnElement[bool]] = [AUDITS.c.id == audit, AUDITS.c.status == "running"]
+    return found if worker is None else [*found, AUDITS.c.worker == worker]
 
 
 def headline(result: AuditResult) -> dict[str, Any]:

@@ -253,6 +253,21 @@ def test_one_against_all_and_cut_points(change: dict, names: tuple[str, str]) ->
     assert json.loads(json.dumps(found.summary()))["roles"]["cut"] == change.get("cut")
 
 
+def test_columns_may_be_numbered() -> None:
+    table = make_people(300, seed=8)
+    table.columns = [0, 1, 2, 3, 4]
+    found = run_audit(table, ColumnRoles("0", label="4", anomaly="yes"), QUICK)
+    assert found.encoding.names == ("0", "1", "2", "3")
+
+
+def test_unknown_categories_of_test_rows_are_told() -> None:
+    table = make_people(300, seed=8).assign(job=["x", "y", "z"] * 100)
+    test = make_people(100, seed=9).assign(job=["x", "new"] * 50)
+    found = run_audit(table, ROLES, QUICK, test=test)
+    notice = next(notice for notice in found.notices if notice.code == "unknown-categories")
+    assert notice.message.startswith("50 test rows have a 'job' that training rows do not")
+
+
 def test_a_messy_table_is_audited(tmp_path: Path) -> None:
     table = make_people(600, seed=7)
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ import pandas as pd
 import psutil
 import pytest
 
+from cfad_core import jobs
 from cfad_core.audit import run_audit
 from cfad_core.config import AuditConfig, DetectorConfig, DiscoveryConfig
 from cfad_core.data.roles import ColumnRoles
@@ -183,7 +184,7 @@ def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
         audit = put(store, *endless("autoencoder"))
         until(store, audit, lambda record: record.stage == "autoencoder")
         (child,) = computing()
-        os.kill(int(str(store.get(audit).worker).split(":")[-2]), signal.SIGKILL)
+        os.kill(int(str(store.get(audit).worker).partition("#")[0].split(":")[-2]), signal.SIGKILL)
         record = wait_for(store, audit, WAIT)
         assert record.status == "failed"
         assert "The cluster's worker that computed this died" in record.error
@@ -260,13 +261,49 @@ def test_waiting_has_an_end(store: Store) -> None:
         wait_for(store, put(store), 0.3)
 
 
-def test_who_is_alive() -> None:
-    assert is_alive(worker_name()) is True
+def test_who_is_alive(store: Store) -> None:
+    put(store)
+    claimed = store.claim(worker_name())
+
+    def alive(worker: str, heartbeat: float) -> bool | None:
+        return is_alive(dataclasses.replace(claimed, worker=worker, heartbeat=heartbeat))
+
+    now = time.time()
     host, process, began = worker_name().rsplit(":", 2)
-    assert is_alive(f"{host}:{process}:{float(began) - 100}") is False  # the same number, another process
-    assert is_alive(f"{host}:999999999:{began}") is False
-    assert is_alive(f"elsewhere:{process}:{began}") is None
-    assert is_alive("") is None
+    assert alive(str(claimed.worker), now) is True
+    assert alive(str(claimed.worker), now - 100) is False  # of this process, and nobody here watches it
+    assert alive(f"{host}:{process}:{float(began) - 100}#1", now) is False  # the same number, another process
+    assert alive(f"{host}:999999999:{began}#1", now) is False
+    assert alive(f"elsewhere:{process}:{began}#1", now) is None
+    assert alive("", now) is None
+
+
+def test_a_run_that_was_given_up_cannot_end_the_next_one(store: Store) -> None:
+    audit = put(store)
+    first = store.claim("one")
+    store.stop(audit, "interrupted", worker=first.worker)
+    store.requeue(audit)
+    second = store.claim("one")
+    assert first.worker != second.worker
+    assert store.beat(audit, first.worker) is True  # it is to stop
+    assert store.beat(audit, second.worker) is False
+    store.report(audit, "discovery", 1, 2, {}, 0.5, first.worker)
+    assert store.reports(audit) == []
+    for end in (
+        lambda: store.stop(audit, "cancelled", worker=first.worker),
+        lambda: store.finish(audit, {}, first.worker),
+    ):
+        end()
+        assert store.get(audit).status == "running"
+
+
+def test_a_run_that_nobody_watches_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_SETTLED", 0.5)
+    audit = put(store)
+    store.claim(worker_name(), audit)
+    time.sleep(0.6)
+    store.recover(is_alive)
+    assert store.get(audit).status == "interrupted"
 
 
 @pytest.fixture
@@ -286,16 +323,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_a_clear_failure_and_leaves_the_store_whole(small_disk: Path) -> None:
     with Store(small_disk / "home") as store:
         earlier = put(store)
-        assert store.claim(worker_name(), earlier) is not None
-        work_on(store, earlier, Child(1))
+        work_on(store, store.claim(worker_name(), earlier), Child(1))
         assert store.get(earlier).status == "done", store.get(earlier)
         wide = dataclasses.replace(QUICK, detector=dataclasses.replace(QUICK.detector, width=200))
         audit = put(store, wide)
         filler = small_disk / "filler"
         with filler.open("wb") as stream:
             stream.write(b"x" * max(0, shutil.disk_usage(small_disk).free - 400_000))
-        store.claim(worker_name(), audit)
-        work_on(store, audit, Child(1))
+        work_on(store, store.claim(worker_name(), audit), Child(1))
         record = store.get(audit)
         assert record.status == "failed"
         assert "The disk is full" in record.error or "disk is full" in record.error, record
@@ -303,8 +338,7 @@ def test_a_full_disk_is_a_clear_failure_and_leaves_the_store_whole(small_disk: P
         assert store.result(earlier).summary()["n_test"] == 75
         filler.unlink()
         store.requeue(audit)
-        store.claim(worker_name(), audit)
-        work_on(store, audit, Child(1))
+        work_on(store, store.claim(worker_name(), audit), Child(1))
         assert store.get(audit).status == "done"
 
 

@@ -21,7 +21,7 @@ from cfad_core.archive import export_audit, import_audit
 from cfad_core.audit import run_audit
 from cfad_core.config import AuditConfig, DetectorConfig
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.tables import digest, plain
+from cfad_core.data.tables import digest, load_parquet, plain, save_parquet
 from cfad_core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.result import AuditResult
 from cfad_core.store import Store, headline, home_folder
@@ -191,8 +191,12 @@ def test_recovery(store: Store, result: AuditResult) -> None:
     (store.home / "tables" / "left.parquet").write_text("x")
     with store._engine.begin() as connection:
         connection.execute(sa.update(database.AUDITS).where(database.AUDITS.c.id == silent).values(heartbeat=1.0))
+    damaged = put(store)
+    store.claim("dead", damaged)
+    store.folder(damaged).mkdir()
+    (store.folder(damaged) / "audit.json").write_text("")  # as a power cut may leave it
     answers = {"dead": False, "alive": True, "far": None}
-    assert set(store.recover(answers.__getitem__)) == {lost, silent}
+    assert set(store.recover(lambda record: answers[record.worker.partition("#")[0]])) == {lost, silent, damaged}
     states = {audit: store.get(audit).status for audit in (lost, finished, alive, far, silent)}
     expected = ["interrupted", "done", "running", "running", "interrupted"]
     assert states == dict(zip((lost, finished, alive, far, silent), expected, strict=True))
@@ -205,9 +209,10 @@ def test_recovery(store: Store, result: AuditResult) -> None:
 
 def test_taking_over(store: Store) -> None:
     audit = put(store)
-    store.claim("first")
-    assert store.take_over(audit, "first", "second")
-    assert not store.take_over(audit, "first", "third")
+    first = store.claim("first").worker
+    assert first.startswith("first#")
+    assert store.take_over(audit, first, "second")
+    assert not store.take_over(audit, first, "third")
     assert store.get(audit).worker == "second"
 
 
@@ -268,6 +273,12 @@ def test_spoiled_archives_are_refused(result: AuditResult, tmp_path: Path, spoil
                 archive.writestr(name, content)
         with pytest.raises(InvalidArtifactError, match=message):
             import_audit(store, tmp_path / "bad.zip")
+        flipped = bytearray((tmp_path / "good.zip").read_bytes())
+        for position in range(100, len(flipped), len(flipped) // 7):
+            flipped[position] ^= 0xFF
+        (tmp_path / "flipped.zip").write_bytes(flipped)
+        with pytest.raises(InvalidArtifactError, match="is not an exported audit, or damaged"):
+            import_audit(store, tmp_path / "flipped.zip")
         (tmp_path / "text.zip").write_text("not a zip")
         with pytest.raises(InvalidArtifactError, match="is not an exported audit, or damaged"):
             import_audit(store, tmp_path / "text.zip")
@@ -302,6 +313,26 @@ def test_mixed_cells_last() -> None:
     assert digest(plain(stored)) == digest(stored)
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [10**24 + k for k in range(3)],
+        pd.Categorical([1, 2, 1]),
+        pd.Categorical(["a", None, "b"]),
+        pd.cut([1.0, 2.0, 3.0], 2),
+        [(1, 2), (3,), None],
+        [[1], [2], [3]],
+        pd.array([1, None, 3], dtype="Int64"),
+    ],
+)
+def test_odd_cells_last(cells: object, tmp_path: Path) -> None:
+    stored = plain(pd.DataFrame({"odd": cells}))
+    save_parquet(stored, tmp_path / "t.parquet")
+    again = load_parquet(tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(again, stored)
+    assert digest(again) == digest(stored)
+
+
 def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CFAD_HOME", str(tmp_path / "a"))
     assert home_folder() == tmp_path / "a"
@@ -313,6 +344,10 @@ def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         Store(tmp_path / "file" / "home")
     with pytest.raises(CfadError, match=r"Cannot use the database postgresql\+nothing://me:\*\*\*@host/x: Can't load"):
         Store(tmp_path / "home", "postgresql+nothing://me:secret@host/x")
+    with pytest.raises(CfadError, match="is no address of a database"):
+        Store(tmp_path / "home", "garbage")
+    with Store(tmp_path / "what?me") as odd:
+        assert (odd.home / "audits.sqlite").is_file()
     with pytest.raises(CfadError, match="unable to open database file"):
         Store(tmp_path / "home", f"sqlite:///{tmp_path}/no/folder.sqlite")
 

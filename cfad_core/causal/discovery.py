@@ -87,7 +87,7 @@ def learn_scm(
     candidates = spread(_forward_edges(strength_between(weights, belongs), required), belongs) & allowed
     s = list(names).index(sensitive)
     supported = supported_edges(moments, candidates, c, belongs)
-    weights = fit_weights(moments, candidates, c)
+    weights = fit_weights(moments, candidates & spread(supported | required, belongs), c)
     if rows_were_selected and comparable_units and _is_continuous(np.delete(x, s, axis=1)):
         from cfad_core.causal.score_matching import score_matching_weights
 

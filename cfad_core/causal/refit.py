@@ -31,8 +31,9 @@ def fit_weights(moments: Moments, edges: Mask, c: Floats) -> Floats:
 def supported_edges(moments: Moments, edges: Mask, c: Floats, belongs: Floats) -> Mask:
     """Edges between variables whose weights earn their number by the fit, by the Bayesian information criterion.
 
-    An edge j -> i is dropped if n log(RSS without / RSS with it), summed over the columns of i, is less than log n for
-    each of its weights. In small tables this is what tells an edge from chance.
+    An edge j -> i does not if n log(RSS without / RSS with it), summed over the columns of i, is less than log n for
+    each of its weights. In small tables this is what tells an edge from chance. The least supported edge of a variable
+    is dropped, the others are weighed again, and so on: of two causes that tell the same, one stays.
 
     Parameters
     ----------
@@ -43,22 +44,34 @@ def supported_edges(moments: Moments, edges: Mask, c: Floats, belongs: Floats) -
     columns = [np.flatnonzero(member) for member in belongs.T]
     supported = np.zeros((len(columns), len(columns)), dtype=np.bool_)
     for i, effects in enumerate(columns):
-        parents = np.flatnonzero(edges[:, effects[0]])
-        if not len(parents):
-            continue
-        inverse = np.linalg.inv(_ridged(between[np.ix_(parents, parents)]))
-        weights = inverse @ towards[np.ix_(parents, effects)]
-        variance = np.diag(moments.covariance)[effects]
-        rest = np.maximum(
-            variance - np.sum(weights * towards[np.ix_(parents, effects)], axis=0), 1e-9 * variance + 1e-300
-        )
-        for j, causes in enumerate(columns):
-            here = np.flatnonzero(np.isin(parents, causes))
-            if len(here):
-                lost = np.sum(weights[here] * np.linalg.solve(inverse[np.ix_(here, here)], weights[here]), axis=0)
-                gain = moments.n_rows * float(np.log1p(np.maximum(lost, 0.0) / rest).sum())
-                supported[j, i] = gain > len(here) * len(effects) * np.log(moments.n_rows)
+        causes = [j for j, own in enumerate(columns) if edges[own[0], effects[0]]]
+        while causes:
+            gains = _gains(moments, between, towards, [columns[j] for j in causes], effects)
+            worst = int(np.argmin(gains))
+            if gains[worst] > 0.0:
+                break
+            causes.pop(worst)
+        supported[causes, i] = True
     return supported
+
+
+def _gains(
+    moments: Moments, between: Floats, towards: Floats, causes: list[NDArray[np.intp]], effects: NDArray[np.intp]
+) -> list[float]:
+    """By how much each cause (its columns) improves the criterion for an effect (its columns), beside all others."""
+    parents = np.concatenate(causes)
+    inverse = np.linalg.inv(_ridged(between[np.ix_(parents, parents)]))
+    weights = inverse @ towards[np.ix_(parents, effects)]
+    variance = np.diag(moments.covariance)[effects]
+    explained = np.sum(weights * towards[np.ix_(parents, effects)], axis=0)
+    rest = np.maximum(variance - explained, 1e-9 * variance + 1e-300)
+    gains = []
+    for own in causes:
+        here = np.flatnonzero(np.isin(parents, own))
+        lost = np.sum(weights[here] * np.linalg.solve(inverse[np.ix_(here, here)], weights[here]), axis=0)
+        gain = moments.n_rows * float(np.log1p(np.maximum(lost, 0.0) / rest).sum())
+        gains.append(gain - len(own) * len(effects) * float(np.log(moments.n_rows)))
+    return gains
 
 
 def _ridged(system: Floats) -> Floats:

@@ -39,6 +39,7 @@ _CONTINUOUS = 20  # fewer distinct values make a column discrete
 _MARK_MISSING = 0.01  # share of missing numbers from which they are marked
 _MAX_LISTED = 5
 _DAY = 86_400.0
+_BOOLEANS = {"1": "True", "1.0": "True", "true": "True", "0": "False", "0.0": "False", "false": "False"}
 _LARGEST = 1e100  # beyond, a number is as good as infinite: its square is not one any more
 _LARGEST_INTEGER = 2.0**62
 
@@ -113,7 +114,7 @@ class Variable:
             numbers = np.clip(np.rint(numbers), -_LARGEST_INTEGER, _LARGEST_INTEGER)
         if self.kind == "date":
             new = _dates_like(numbers, cells)
-        elif pd.api.types.is_integer_dtype(cells):
+        elif self.integer and pd.api.types.is_integer_dtype(cells):
             new = pd.Series(np.where(moved, numbers, 0.0).astype(np.int64), index=cells.index)
         else:
             cells = pd.to_numeric(cells).astype(np.float64)
@@ -143,10 +144,22 @@ class Variable:
 
     def _positions(self, cells: pd.Series[Any]) -> NDArray[np.intp]:
         codes, texts = pd.factorize(as_texts(cells))
-        position = {level: k for k, level in enumerate(self.levels)}
-        unknown = position.get(OTHER, 0)
-        places = np.array([position.get(str(text), unknown) for text in texts], dtype=np.intp)
+        unknown = self.levels.index(OTHER) if OTHER in self.levels else 0
+        places = np.array([self._place(str(text), unknown) for text in texts], dtype=np.intp)
         return places[codes]
+
+    def _place(self, text: str, unknown: int) -> int:
+        if text in self.levels:
+            return self.levels.index(text)
+        spelled = _BOOLEANS.get(text.lower()) if {"True", "False"} <= set(self.levels) else None
+        return self.levels.index(spelled) if spelled is not None else unknown
+
+    def count_unknown(self, cells: pd.Series[Any]) -> int:
+        """How many cells hold a category that was not there in training."""
+        if self.kind != "category" or OTHER in self.levels:
+            return 0
+        counts = as_texts(cells).value_counts()
+        return int(sum(count for text, count in counts.items() if self._place(str(text), -1) < 0))
 
 
 @dataclass(frozen=True)
@@ -173,7 +186,7 @@ class Encoding:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, ``S`` first."""
-        return (self.sensitive, *(column for variable in self.variables for column in variable.columns))
+        return _distinct((self.sensitive, *(column for variable in self.variables for column in variable.columns)))
 
     @property
     def column_variables(self) -> tuple[str, ...]:
@@ -188,6 +201,11 @@ class Encoding:
     def from_dict(values: Mapping[str, Any]) -> Encoding:
         return from_plain(Encoding, values, "encoding")
 
+    def unknown(self, table: pd.DataFrame) -> dict[str, int]:
+        """Categories that were not there in training, counted by column; they stand for the most frequent one."""
+        counts = {variable.name: variable.count_unknown(table[variable.name]) for variable in self.variables}
+        return {name: count for name, count in counts.items() if count}
+
     def in_groups(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows belong to one of the two groups."""
         self._require_columns(table)
@@ -200,11 +218,10 @@ class Encoding:
         Raises
         ------
         InvalidDataError
-            If a column is missing, or a number is infinite or text.
+            If a column is missing, a number is infinite or text, or a date cannot be read.
         """
         self._require_columns(table)
-        numeric = [variable.name for variable in self.variables if variable.kind == "number"]
-        check_numbers(table, numeric)
+        check_readable(table, {v.name: v.kind for v in self.variables if v.kind != "category"})
         s = self.grouping.signs(table[self.sensitive])
         return np.column_stack([s, *(variable.encode(table[variable.name]) for variable in self.variables)])
 
@@ -309,7 +326,7 @@ def kind_of(cells: pd.Series[Any]) -> Kind:
         return "number"
     sample = known.astype(str).head(200)
     if len(sample) and sample.str.match(r"^\d{4}-\d{2}-\d{2}").all():
-        return "date" if pd.to_datetime(known, errors="coerce").notna().all() else "category"
+        return "date" if pd.to_datetime(known, errors="coerce", utc=True).notna().all() else "category"
     return "category"
 
 
@@ -352,8 +369,8 @@ def choose_scaling(cells: Floats) -> Literal["raw", "range"]:
     return "raw" if continuous and 0.0 < spread.max() <= _COMPARABLE * spread.min() else "range"
 
 
-def check_numbers(table: pd.DataFrame, columns: list[str]) -> None:
-    """Refuse text and infinity where numbers are expected.
+def check_readable(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> None:
+    """Refuse text and infinity where numbers or dates are expected.
 
     Raises
     ------
@@ -361,20 +378,21 @@ def check_numbers(table: pd.DataFrame, columns: list[str]) -> None:
         Naming every such column, and how many cells.
     """
     problems = []
-    for name in columns:
-        text, infinite = unreadable(table[name]), too_large(table[name])
+    for name, kind in kinds.items():
+        text = unreadable(table[name], kind)
         if text.any():
             example = table[name][text].iloc[0]
-            problems.append(f"Expected numbers in '{name}', found text in {int(text.sum())} rows, such as '{example}'.")
-        if infinite.any():
+            wanted = f"Expected {kind}s in '{name}'"
+            problems.append(f"{wanted}, found something else in {int(text.sum())} rows, such as '{example}'.")
+        if kind == "number" and (infinite := too_large(table[name])).any():
             problems.append(f"Expected finite numbers in '{name}', found infinite ones in {int(infinite.sum())} rows.")
     if problems:
         raise InvalidDataError("\n".join(f"{problem} Correct these cells." for problem in problems))
 
 
-def unreadable(cells: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Cells that hold something, but no number."""
-    mask: NDArray[np.bool_] = np.isnan(as_numbers(cells, "number")) & cells.notna().to_numpy(dtype=np.bool_)
+def unreadable(cells: pd.Series[Any], kind: Kind = "number") -> NDArray[np.bool_]:
+    """Cells that hold something, but no number (or date)."""
+    mask: NDArray[np.bool_] = np.isnan(as_numbers(cells, kind)) & cells.notna().to_numpy(dtype=np.bool_)
     return mask
 
 
@@ -382,6 +400,16 @@ def too_large(cells: pd.Series[Any]) -> NDArray[np.bool_]:
     """Numbers that are infinite, or as good as that."""
     mask: NDArray[np.bool_] = np.abs(as_numbers(cells, "number")) > _LARGEST
     return mask
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A level's column may be called like another column: then it gets a number."""
+    taken: dict[str, int] = {}
+    result = []
+    for name in names:
+        taken[name] = taken.get(name, 0) + 1
+        result.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return tuple(result)
 
 
 def _joined(items: list[str]) -> str:

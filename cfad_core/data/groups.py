@@ -31,7 +31,7 @@ class Groups:
     def names(self) -> tuple[str, str]:
         """What the groups are called."""
         if self.cut is not None:
-            return f"under {self.cut:g}", f"{self.cut:g} or more"
+            return f"under {self.cut:.12g}", f"{self.cut:.12g} or more"
         return (self.values[0], self.values[1]) if len(self.values) == 2 else (self.values[0], f"not {self.values[0]}")
 
     def signs(self, column: pd.Series[Any]) -> Floats:
@@ -53,6 +53,8 @@ class Groups:
         moved = signs != self.signs(column)
         if not moved.any():
             return column
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            column = column.astype(object)
         cells: list[Any] = list(self.names)
         if len(self.values) == 2:
             cells = [_as_held(value, column) for value in self.values]

@@ -24,6 +24,7 @@ _SAMPLE = 256 * 1024  # bytes that delimiter, decimal mark and encoding are told
 _DELIMITERS = ",;\t|"
 _MAX_NAME = 100
 _DECIMAL_COMMA = re.compile(r"^[+-]?\d{1,3}(\.\d{3})*,\d+$|^[+-]?\d+,\d+$")
+_THOUSANDS = re.compile(r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$")
 _MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A", "<NA>")
 
 
@@ -214,23 +215,30 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
                 f"In '{label}', line {number} has {len(record)} fields but the header has {len(header)}; fix that "
                 "line, or quote cells that hold the delimiter."
             )
-    with _open(source) as stream:
-        unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if packed else stream
-        table: pd.DataFrame = pd.read_csv(
-            unpacked,
-            sep=delimiter,
-            encoding=encoding,
-            decimal="," if _has_decimal_comma(records[1:], delimiter) else ".",
-            header=0,
-            names=distinct_names(header),
-            index_col=False,
-            nrows=limits.rows + 1,
-            na_values=list(_MISSING),
-            keep_default_na=False,
-            skipinitialspace=True,
-            low_memory=False,
-        )
-    return table
+    decimal_comma = _has_decimal_comma(records[1:], delimiter)
+    options: dict[str, Any] = {
+        "sep": delimiter,
+        "decimal": "," if decimal_comma else ".",
+        "thousands": "." if decimal_comma else None,
+        "header": 0,
+        "names": distinct_names(header),
+        "index_col": False,
+        "nrows": limits.rows + 1,
+        "na_values": list(_MISSING),
+        "keep_default_na": False,
+        "skipinitialspace": True,
+        "low_memory": False,
+    }
+    # a file may turn out not to be UTF-8 long after the sample; latin-1 reads anything
+    for guess in [encoding, *(["cp1252", "latin-1"] if encoding == "utf-8" else [])]:
+        with _open(source) as stream:
+            unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if packed else stream
+            try:
+                table: pd.DataFrame = pd.read_csv(unpacked, encoding=guess, **options)
+            except UnicodeDecodeError:
+                continue
+            return table
+    raise InvalidDataError(f"'{label}' is in no encoding that can be read; save it as UTF-8.")
 
 
 class _Bounded(io.RawIOBase):
@@ -293,10 +301,10 @@ def _delimiter(text: str) -> str:
 
 
 def _has_decimal_comma(records: list[list[str]], delimiter: str) -> bool:
-    """Numbers such as 3,14 and none such as 3.14 (with another delimiter than the comma)."""
+    """Numbers such as 3,14 and none such as 3.14 (with another delimiter than the comma); 3.140 may be thousands."""
     if delimiter == ",":
         return False
     cells = [cell.strip() for record in records for cell in record]
     return any(_DECIMAL_COMMA.match(cell) for cell in cells) and not any(
-        re.match(r"^[+-]?\d+\.\d+$", cell) for cell in cells
+        re.match(r"^[+-]?\d+\.\d+$", cell) and not _THOUSANDS.match(cell) for cell in cells
     )

@@ -78,6 +78,10 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
 
 def role_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
     """What stands in the way of these roles; all at once."""
+    twice = sorted({str(name) for name in table.columns[table.columns.duplicated()]})
+    if twice:
+        message = f"Several columns have the same name: {', '.join(twice[:10])}."
+        return [Problem("duplicate-columns", "error", message, "Rename them.", twice[0], len(twice))]
     problems = _column_problems(table, roles)
     if roles.sensitive in table.columns:
         problems += _group_problems(table[roles.sensitive], roles)
@@ -129,8 +133,11 @@ def _group_problems(column: pd.Series[Any], roles: ColumnRoles) -> list[Problem]
         return wrong("no-groups", f"The sensitive column '{roles.sensitive}' has {counted} ({listed(column)}).", remedy)
     if len(roles.groups) not in (1, 2):
         return wrong("no-groups", f"Expected one or two group values; got {len(roles.groups)}.")
-    if len(set(roles.groups)) < len(roles.groups):
-        return wrong("same-group", f"The two groups must differ; both are '{roles.groups[0]}'.")
+    if len(roles.groups) == 2 and (
+        roles.groups[0] == roles.groups[1]
+        or (matches(column, roles.groups[0]) & matches(column, roles.groups[1])).any()
+    ):
+        return wrong("same-group", f"The two groups must differ; '{roles.groups[0]}' and '{roles.groups[1]}' do not.")
     return [
         problem
         for group in roles.groups

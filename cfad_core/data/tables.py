@@ -53,10 +53,14 @@ def plain(table: pd.DataFrame) -> pd.DataFrame:
     table = table.reset_index(drop=True)
     table.columns = pd.Index([str(name) for name in table.columns])
     for name in table.columns:
+        cells = table[name]
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            cells = cells.astype(object).infer_objects()
         try:
-            pa.array(table[name], from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            table[name] = table[name].astype(str).where(table[name].notna())
+            lasts = not pa.types.is_nested(pa.array(cells, from_pandas=True).type)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            lasts = False
+        table[name] = cells if lasts else cells.astype(str).where(cells.notna())
     result: pd.DataFrame = pa.Table.from_pandas(table, preserve_index=False).to_pandas()
     return result
 

@@ -19,6 +19,7 @@ _FEW_ROWS = 500
 _SMALL_GROUP = 0.05  # share of the rows
 _MOSTLY_NUMBERS = 0.9
 _MOSTLY_MISSING = 0.5
+_MIN_KNOWN = 10  # cells, so that both the rows to learn from and those to judge have some
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _ROWS_A_VALUE = 20  # on average, for a column that tells another one exactly to mean something
 
@@ -32,6 +33,8 @@ def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None 
     test : the people to judge, if they come in a table of their own
     """
     problems = role_problems(table, roles)
+    if any(problem.code == "duplicate-columns" for problem in problems):
+        return problems
     if problems:  # of columns that exist, tell what is wrong with them all the same
         ignored = {roles.sensitive, roles.label, *roles.ignore}
         return [*problems, *(p for name in table.columns if name not in ignored for p in column_problems(table[name]))]
@@ -57,6 +60,9 @@ def column_problems(cells: pd.Series[Any]) -> list[Problem]:
     missing = int(cells.isna().sum())
     if missing == n:
         return [Problem("all-missing", "error", f"Column '{name}' has no values at all.", "Ignore it.", name, n)]
+    if n - missing < _MIN_KNOWN:
+        message = f"Column '{name}' has values in {n - missing} of {n} rows only; at least {_MIN_KNOWN} are needed."
+        return [Problem("nearly-empty", "error", message, "Ignore it.", name, missing)]
     kind = kind_of(cells)
     problems = []
     if kind == "category":

@@ -136,6 +136,21 @@ def test_edges_must_earn_their_weights() -> None:
     assert by_hand == [True, True, False]
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 0.05])
+def test_of_two_causes_that_tell_the_same_one_stays(noise: float) -> None:
+    rng = np.random.default_rng(8)
+    s = rng.choice([-1.0, 1.0], 1000)
+    a = 1.5 * s + rng.normal(size=1000)
+    b = 0.9 * a + rng.normal(size=1000)
+    x = np.column_stack([s, a, a + noise * rng.normal(size=1000), b])
+    names = ["S", "a", "copy of a", "b"]
+    knowledge = Knowledge(tiers=(("S",), ("a", "copy of a"), ("b",)))
+    scm = learn_scm(x, names, "S", knowledge=knowledge)
+    assert {"b"} <= set(scm.affected_names)
+    moved = (scm.counterfactual(x) - x) * -s[:, None]
+    np.testing.assert_allclose(moved[:, 3].mean(), 2 * 1.5 * 0.9, atol=0.3)
+
+
 def test_a_category_is_one_variable_that_must_earn_all_its_weights() -> None:
     rng = np.random.default_rng(6)
     level = rng.integers(0, 3, 600)

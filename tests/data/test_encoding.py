@@ -206,6 +206,49 @@ def test_unknown_categories_are_the_most_frequent_one() -> None:
     )
 
 
+def test_unknown_categories_are_counted() -> None:
+    encoding = fit_mixed()
+    assert encoding.unknown(mixed()) == {}
+    strange = mixed().assign(job=["astronaut"] * 5 + ["nurse"] * 55)
+    assert encoding.unknown(strange) == {"job": 5}
+
+
+def test_booleans_may_be_spelled_as_numbers() -> None:
+    encoding = fit_mixed()
+    numbers = mixed().assign(owner=mixed()["owner"].astype(int))
+    assert np.array_equal(encoding.encode(numbers), encoding.encode(mixed()))
+    assert encoding.unknown(numbers) == {}
+
+
+def test_whole_numbers_in_new_rows_do_not_make_a_column_whole() -> None:
+    encoding = fit_encoding(table(), resolve_roles(table(), ROLES), "range")
+    whole = table().assign(pay=[2, 3, 4, 5])
+    x = encoding.encode(whole)
+    moved = encoding.decode(x + 0.1 * (np.arange(3) == 2), x, whole).rows["pay"]
+    np.testing.assert_allclose(moved, np.array([2, 3, 4, 5]) + 0.1 * 8.0 / 6.0)
+
+
+def test_dates_that_cannot_be_read_are_refused() -> None:
+    with pytest.raises(InvalidDataError, match="Expected dates in 'since', found something else in 60 rows"):
+        fit_mixed().encode(mixed().assign(since="gestern"))
+
+
+def test_summer_and_winter_time() -> None:
+    times = ["2020-01-05T00:00:00+01:00", "2020-07-05T00:00:00+02:00"] * 30
+    frame = mixed().assign(since=times)
+    encoding = fit_encoding(frame, resolve_roles(frame, ColumnRoles("sex")), "auto")
+    assert encoding.variables[3].kind == "date"
+    x = encoding.encode(frame)
+    pd.testing.assert_frame_equal(encoding.decode(x, x, frame).rows, frame)
+    encoding.decode(x + 0.1, x, frame)
+
+
+def test_columns_that_would_be_called_alike_stay_apart() -> None:
+    frame = mixed().assign(**{"pay is missing": np.arange(60.0)})
+    encoding = fit_encoding(frame, resolve_roles(frame, ColumnRoles("sex")), "auto")
+    assert len(set(encoding.names)) == len(encoding.names)
+
+
 def test_many_categories_are_merged() -> None:
     frame = mixed(400).assign(town=[f"town {k % 50}" for k in range(400)])
     encoding = fit_encoding(frame, resolve_roles(frame, ColumnRoles("sex")), "auto")
@@ -221,7 +264,9 @@ def test_mixed_encodings_survive_json() -> None:
 
 
 def test_text_where_numbers_were_is_refused() -> None:
-    with pytest.raises(InvalidDataError, match="Expected numbers in 'age', found text in 60 rows, such as 'old'"):
+    with pytest.raises(
+        InvalidDataError, match="Expected numbers in 'age', found something else in 60 rows, such as 'old'"
+    ):
         fit_mixed().encode(mixed().assign(age="old"))
 
 

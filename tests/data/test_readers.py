@@ -46,10 +46,16 @@ def test_a_plain_table(tmp_path: Path) -> None:
         (b"a,b\r\n1,x\r\n2,y\r\n", {"a": [1, 2], "b": ["x", "y"]}),
         (b"a, b\n1, x\n2, ?\n", {"a": [1, 2], "b": ["x", np.nan]}),  # ' ?' is missing
         (b"a\n1\n2\n", {"a": [1, 2]}),
+        (b"a;b\n5.149;49,5\n900;1,5\n", {"a": [5149, 900], "b": [49.5, 1.5]}),  # thousands beside a decimal comma
     ],
 )
 def test_dialects_are_told(content: bytes, expected: dict) -> None:
     pd.testing.assert_frame_equal(read_table(content, name="t.csv"), pd.DataFrame(expected), check_dtype=False)
+
+
+def test_an_encoding_that_shows_late() -> None:
+    late = b"a,b\n" + b"1,x\n" * 80_000 + "2,Müller\n".encode("cp1252")
+    assert read_table(late, name="t.csv")["b"].iloc[-1] == "Müller"
 
 
 def test_gzip_tsv_parquet_and_excel(tmp_path: Path) -> None:

@@ -47,11 +47,12 @@ def test_roles_survive_json() -> None:
         (ColumnRoles("sex", label="sex", anomaly="f"), "'sex' cannot be both sensitive and label"),
         (ColumnRoles("id"), r"'id' has 4 values \('a', 'b', 'c', 'd'\)\. Pick the two groups to compare"),
         (ColumnRoles("sex", groups=("f", "x")), "No row of 'sex' holds the group 'x'; it holds 'f', 'm'"),
-        (ColumnRoles("sex", groups=("f", "f")), "two groups must differ; both are 'f'"),
+        (ColumnRoles("sex", groups=("f", "f")), "two groups must differ; 'f' and 'f' do not"),
         (
             ColumnRoles("sex", label="bad"),
             "'bad' holds '0', '1'. Say which value of the label column 'bad' means anomaly",
         ),
+        (ColumnRoles("bad", groups=("1", "1.0")), "two groups must differ; '1' and '1.0' do not"),
         (ColumnRoles("sex", anomaly="1"), "The anomaly value '1' needs a label column"),
         (ColumnRoles("sex", groups=("f",), cut=3.0), "by values or by a cut point, not by both"),
         (ColumnRoles("age", cut=float("nan")), "must be a finite number"),
@@ -110,6 +111,18 @@ def test_groups(groups: Groups, cells: list, names: tuple[str, str], signs: list
     flipped = groups.flip(column, -groups.signs(column))
     assert groups.signs(flipped).tolist() == [-sign for sign in signs]  # what is written can be read again
     assert groups.flip(column, groups.signs(column)).equals(column)
+
+
+def test_categories_may_lack_the_other_group() -> None:
+    column = pd.Series(pd.Categorical(["f", "f"]))
+    assert Groups(("f", "m")).flip(column, np.array([1.0, 1.0])).tolist() == ["m", "m"]
+    assert Groups(cut=1234567.5).names == ("under 1234567.5", "1234567.5 or more")
+
+
+def test_columns_of_the_same_name_are_refused() -> None:
+    twice = pd.concat([table(), table()[["age"]]], axis=1)
+    with pytest.raises(InvalidDataError, match="Several columns have the same name: age. Rename them."):
+        resolve_roles(twice, ROLES)
 
 
 def test_a_flipped_group_of_many_values_is_named() -> None:

@@ -33,6 +33,7 @@ def spoiled(**cells: object) -> pd.DataFrame:
     ("table", "expected"),
     [
         (spoiled(extra=np.nan), ("all-missing", "error", "extra", 600)),
+        (spoiled(extra=[1.0] * 9 + [np.nan] * 591), ("nearly-empty", "error", "extra", 591)),
         (spoiled(extra=[np.inf] * 3 + [1.0] * 597), ("infinite", "error", "extra", 3)),
         (spoiled(extra=["?1"] * 5 + list(range(595))), ("mixed", "error", "extra", 5)),
         (spoiled(extra=[f"person {k}" for k in range(600)]), ("free-text", "error", "extra", 600)),
