@@ -269,9 +269,19 @@ def densities_figure(
     shown = {m: t for m, t in (thresholds or {}).items() if m in panels and np.isfinite(t) and (t > 0.0 or not log)}
     for k, (method, threshold) in enumerate(shown.items()):
         figure.add_trace(_threshold_trace(threshold, top, k == 0), row=1, col=list(panels).index(method) + 1)
-    figure.update_xaxes(title="score", type="log" if log else "linear")
+    figure.update_xaxes(title="score", type="log" if log else "linear", **(_log_ticks(panels) if log else {}))
     figure.update_yaxes(rangemode="tozero").update_yaxes(title="density", col=1)
     return _dressed(figure, 440, above_titles=True)
+
+
+def _log_ticks(panels: Mapping[str, Densities]) -> dict[str, Any]:
+    """1, 2, 5, 10, 20, 50 ...: a lone digit between powers of ten would be misread. Ten ticks at most."""
+    low = min(float(densities.edges[0]) for densities in panels.values())
+    high = max(float(densities.edges[-1]) for densities in panels.values())
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    digits = (1,) if len(powers) > 4 else (1, 2, 5)
+    ticks = np.array([digit * 10.0**power for power in powers for digit in digits])
+    return {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
 def _threshold_trace(threshold: float, top: float, legend: bool) -> go.Scatter:
@@ -309,7 +319,9 @@ def tradeoff_figure(
         look = {"name": name, "legendgroup": escaped(method), "mode": "markers", "marker": marker}
         says = [f"{name}: {_quality_says(quality, with_labels)}, changing ratio {ratio:.2f}"]
         figure.add_scatter(x=np.array([ratio]), y=np.array([quality]), **look, **_hover(says))
-    figure.update_xaxes(title="changing ratio (lower is fairer)", rangemode="tozero")
+    widest = max((float(np.nanmax(curve.changing_ratio, initial=0.0)) for curve in curves.values()), default=0.0) or 1.0
+    # a little room on the left: marks at 0 would be cut in half
+    figure.update_xaxes(title="changing ratio (lower is fairer)", range=[-0.03 * widest, 1.05 * widest])
     figure.update_yaxes(title="Macro-F1" if with_labels else "flag rate")
     return _dressed(figure, 460)
 
@@ -341,6 +353,8 @@ def training_figure(series: Mapping[str, tuple[Floats, Floats]], name: str, *, l
     figure.update_traces(hovertemplate="%{x:.1f} s: %{y:.4g}")
     figure.update_xaxes(title="seconds")
     figure.update_yaxes(title=escaped(name), type="log" if log else "linear", exponentformat="power")
+    if log:
+        figure.update_yaxes(dtick=2)  # powers of ten alone: digits between them would collide
     return _dressed(figure.update_layout(uirevision="training"), 260)  # a zoom survives the next step
 
 
@@ -376,6 +390,7 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
         says = [f"{group}<br>{escaped(name, HOVER_LIMIT)}: {text}" for group, text in zip(groups, shown, strict=True)]
         # A bar of height 0 draws nothing, but unlike a missing one it can say n/a.
         look = {"name": escaped(name), "text": shown, "textposition": "outside", "cliponaxis": False, **_hover(says)}
+        look |= {"textangle": 0, "textfont": {"size": 10}, "constraintext": "none"}  # all of one size
         figure.add_bar(x=np.arange(len(groups)), y=np.nan_to_num(values), marker=_fill(k), **look)
     ticks = {"tickvals": np.arange(len(groups)), "ticktext": [escaped(group) for group in rates]}
     figure.update_xaxes(title="group", showgrid=False, **ticks)

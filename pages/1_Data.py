@@ -37,8 +37,10 @@ with own:
                     keep(Draft(table=read_table(content, name=file.name, sheet=sheet), source=file.name))
                 st.session_state["read"] = mark
         except Exception as error:  # whatever a file may hold, the page says so
-            reason = str(error) if isinstance(error, CfadError) else "The file cannot be read."
-            st.error(plain(reason, 500))
+            other = "This is no table that can be read, whatever its name says. Save it again as CSV or Excel."
+            st.error(plain(error, 500) if isinstance(error, CfadError) else other)
+            st.session_state.pop("draft", None)  # not the table before it
+            st.session_state.pop("read", None)
 with built_in:
     name = st.selectbox("Data set", list(BUILT_IN))
     if st.button("Use this data set"):
@@ -60,6 +62,7 @@ st.dataframe(now.table.head(50), hide_index=True, height=210)
 st.subheader("What the columns are for")
 roles, roots = edit_roles(now)
 if roles is None:
+    st.button("Continue", disabled=True)
     st.stop()
 problems = validate(now.table, roles, now.test)
 show_sizes(now, roles)

@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import streamlit as st
-from cfad_core.figures import adjacency_figure, graph_figure
 
 from cfad_core.causal.graph import allowed_edges
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.drafts import again
 from cfad_core.dashboard.text import plain
 from cfad_core.errors import CfadError
+from cfad_core.figures import adjacency_figure, graph_figure
 
 frame.open_page("Causal graph")
 st.title("Causal graph")
@@ -29,7 +29,9 @@ if not affected:
 
 picture, matrix, table = st.tabs(["Graph", "Matrix", "Edges"])
 with picture:
-    share = st.slider("Hide edges weaker than this share of the strongest", 0.0, 1.0, 0.0, 0.05, key="graph-share")
+    share = st.slider(
+        "Hide edges weaker than this share of the strongest", 0.0, 1.0, 0.0, 0.05, key=f"share-{record.id}"
+    )
     st.plotly_chart(
         graph_figure(variables, strengths, sensitive, affected, min_share=share), width="stretch", key="graph"
     )
@@ -59,8 +61,13 @@ known = record.config.knowledge
 st.caption(
     "Say what cannot be, or must be, and run the audit again; it becomes a new audit that names this one as its parent."
 )
-pairs = [f"{cause} → {effect}" for cause in variables for effect in variables if cause != effect]
-ends = {f"{cause} → {effect}": (cause, effect) for cause in variables for effect in variables if cause != effect}
+ends = {
+    f"{cause} → {effect}": (cause, effect)
+    for cause in variables
+    for effect in variables
+    if effect not in (cause, sensitive)
+}  # nothing causes the sensitive attribute
+pairs = list(ends)
 present = [f"{cause} → {effect}" for cause, effect in zip(edges["cause"], edges["effect"], strict=True)]
 one, two, three = st.columns(3)
 forbidden = one.multiselect(
@@ -84,7 +91,9 @@ new = dataclasses.replace(
 if st.button("Run again with this knowledge", disabled=new == known):
     try:
         allowed_edges(variables, sensitive, new)
-        frame.choose_audit(again(record.id, new, f"{record.name} (other graph)"))
+        frame.choose_audit(
+            again(record.id, dataclasses.replace(record.config, knowledge=new), f"{record.name} (other graph)")
+        )
     except CfadError as error:
         st.error(plain(error, 500))
     else:

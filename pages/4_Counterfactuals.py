@@ -8,6 +8,7 @@ from cfad_core.dashboard import frame
 from cfad_core.dashboard.people import contributions_of, list_people, side_by_side
 from cfad_core.dashboard.services import people_table
 from cfad_core.dashboard.text import number, percent, plain
+from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.figures import METHOD_NAMES, contributions_figure
 
@@ -16,7 +17,12 @@ st.title("Counterfactuals")
 record, result = frame.finished_audit()
 left, right = st.columns([1, 2])
 method = left.segmented_control(
-    "Method", list(result.scores), default="ae", format_func=lambda m: METHOD_NAMES.get(m, m), required=True
+    "Method",
+    list(result.scores),
+    default=(record.threshold or {}).get("method", "ae"),
+    key=f"method-{record.id}",
+    format_func=lambda m: METHOD_NAMES.get(m, m),
+    required=True,
 )
 choice = right.segmented_control(
     "People",
@@ -25,19 +31,17 @@ choice = right.segmented_control(
     required=True,
 )
 method, choice = method or "ae", choice or "all"
-scores, threshold = result.scores[method], result.threshold(method)
-chosen = record.threshold
-if chosen and chosen.get("method") == method:
-    threshold = float(chosen["value"])
+scores = result.scores[method]
+threshold, how = operating_threshold(record, result, method)
 here, there = scores.factual > threshold, scores.counterfactual > threshold
 st.caption(
-    f"Threshold {number(threshold)}: {int((here != there).sum()):,} of {len(here):,} people "
+    f"Threshold {number(threshold)} ({how}): {int((here != there).sum()):,} of {len(here):,} people "
     f"({percent(float((here != there).mean()))}) would "
     "have had another outcome in the other group, by the audit's own causal model."
 )
 if choice == "a row of the table":
     judged = result.people.row + 1
-    wanted = int(st.number_input("Row of the table", 1, int(judged.max()), int(judged[0])))
+    wanted = int(st.number_input("Row of the table", 1, int(judged.max()), int(judged[0]), key=f"row-{record.id}"))
     found = (judged == wanted).nonzero()[0]
     if not len(found):
         st.info("This row was not judged: it was learned from, or belongs to neither group. Try another one.")
@@ -55,9 +59,10 @@ else:
         height=245,
         on_select="rerun",
         selection_mode="single-row",
-        key=f"people-{method}-{choice}",
+        key=f"people-{record.id}-{method}-{choice}",
     )
-    st.caption("Choose a row to see the person below. Those whose score changes most come first.")
+    order = "in the table's order" if choice == "all" else "those whose score changes most first"
+    st.caption(f"Choose a row to see the person below; {order}.")
     picked = event["selection"]["rows"]
     person = int(people[picked[0]] if picked and picked[0] < len(people) else people[0])
 row = int(result.people.row[person])
@@ -76,7 +81,14 @@ words, picture = st.columns(2, gap="large")
 with words:
     only = st.toggle("Only what moved", value=True)
     moved = compared[compared["moved"]] if only else compared
-    st.dataframe(moved.drop(columns="moved"), hide_index=True, width="stretch", height=360)
+    hidden = ["moved"] if moved["note"].any() else ["moved", "note"]
+    st.dataframe(
+        moved.drop(columns=hidden),
+        hide_index=True,
+        width="stretch",
+        height=min(360, 38 + 35 * max(1, len(moved))),
+        column_config={"column": st.column_config.TextColumn(width="small")},
+    )
     st.caption("The person's row in the table's own units, and the row they would have had in the other group.")
 with picture:
     variables, parts = contributions_of(result, method, person)

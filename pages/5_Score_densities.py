@@ -7,6 +7,7 @@ import streamlit as st
 
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.text import percent, plain
+from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.evaluation.densities import distances
 from cfad_core.figures import METHOD_NAMES, densities_figure
 
@@ -23,12 +24,13 @@ if not methods:
     st.stop()
 bins = int(min(100, max(12, 2 * len(result.people.row) ** 0.5)))  # few people make ragged lines
 panels = {method: result.densities(method, bins=bins, log=log) for method in methods}
-thresholds = {method: result.threshold(method) for method in methods}
+thresholds = {method: operating_threshold(record, result, method)[0] for method in methods}
 st.plotly_chart(densities_figure(panels, thresholds, log=log), width="stretch", key="densities")
 st.caption(
     "Solid: people as they are. Dashed: the same people in the other group, by the audit's own causal model. The "
     "closer a solid line is to "
-    "its dashed one, the less the score depends on the group. Dotted: the threshold."
+    "its dashed one, the less the score depends on the group. Dotted: the threshold. Twin's two lines coincide "
+    "by construction."
 )
 rows = []
 for method in methods:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import streamlit as st
-from cfad_core.figures import METHOD_NAMES, comparison_figure
 
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.comparison import PAPER, same_but_seed, spread
-from cfad_core.dashboard.tables import METRIC_NAMES, metrics_table
+from cfad_core.dashboard.progress import run_with_seeds
+from cfad_core.dashboard.tables import metrics_table, show_metrics
+from cfad_core.figures import METHOD_NAMES, comparison_figure
 
 frame.open_page("Methods")
 st.title("Methods")
 record, result = frame.finished_audit()
-table = metrics_table(result)
-better_high = [METRIC_NAMES[name] for name in ("auc_pr", "auc_roc", "macro_f1")]
-better_low = [METRIC_NAMES[name] for name in ("changing_ratio", "changing_ratio_independent")]
-styled = table.style.format("{:.3f}", na_rep="n/a")
-styled = styled.highlight_max(subset=better_high, props="font-weight: bold").highlight_min(
-    subset=better_low, props="font-weight: bold"
-)
-st.dataframe(styled, width="stretch")
+show_metrics(metrics_table(result))
 st.caption(
     f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of training "
     f"scores; the best of each "
@@ -33,7 +27,8 @@ if len(siblings) > 1:
         f"{len(siblings)} audits of this table that differ by their seed alone; bars are one standard deviation."
     )
 else:
-    st.caption("Run this audit again with other seeds (Train, settings), and their mean and spread will stand here.")
+    st.caption("Run this audit with other seeds as well, and their mean and spread will stand here.")
+    run_with_seeds(record)
 paper = PAPER.get(record.source)
 if paper is not None:
     st.subheader("The paper's numbers")

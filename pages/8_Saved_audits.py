@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from cfad_core.dashboard import frame
@@ -40,8 +41,9 @@ def change(record: AuditRecord) -> None:
 
 
 def compare(records: list[AuditRecord]) -> None:
-    """Two finished audits side by side."""
+    """Two finished audits side by side, and their difference."""
     names = {record.id: frame.named(record) for record in records}
+    chosen = []
     for place, index in zip(st.columns(2, gap="large"), (0, 1), strict=True):
         with place:
             audit = st.selectbox(
@@ -50,11 +52,20 @@ def compare(records: list[AuditRecord]) -> None:
             record = next(record for record in records if record.id == audit)
             frame.heading(record)
             result = result_of(record)
-            st.dataframe(metrics_table(result).style.format("{:.3f}", na_rep="n/a"), width="stretch")
+            chosen.append(metrics_table(result))
+            reached = ", ".join(result.scm.affected_names) or "nothing"
             st.caption(
-                f"{plain(result.scm.sensitive)} reaches: "
-                f"{plain(', '.join(result.scm.affected_names) or 'nothing', 400)}"
+                f"{len(result.people.row):,} people judged. {plain(result.scm.sensitive)} reaches: "
+                f"{plain(reached, 400)}"
             )
+    first, second = chosen
+    rows = [
+        {"method": method, "metric": metric, "first": first.loc[method, metric], "second": second.loc[method, metric]}
+        for method in first.index.intersection(second.index)
+        for metric in first.columns.intersection(second.columns)
+    ]
+    both = pd.DataFrame(rows).assign(difference=lambda table: table["second"] - table["first"])
+    st.dataframe(both.style.format(precision=3), hide_index=True, width="stretch")
 
 
 frame.open_page("Saved audits")

@@ -15,6 +15,7 @@ import streamlit as st
 
 from cfad_core.archive import export_audit
 from cfad_core.dashboard.services import people_table, result_of, store
+from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.result import AuditResult
 from cfad_core.store import AuditRecord
@@ -41,7 +42,10 @@ def offer_downloads(record: AuditRecord) -> None:
             place.download_button(
                 label, make, f"{record.id}-{name}", mime, key=f"{record.id}-{name}", width="stretch", on_click="ignore"
             )
-    st.caption("In CSV files, cells that a spreadsheet would take for a formula begin with an apostrophe.")
+    st.caption(
+        "Flags are those at the saved threshold, if there is one. In CSV files, cells that a spreadsheet would take "
+        "for a formula begin with an apostrophe."
+    )
 
 
 def _judged(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
@@ -50,9 +54,10 @@ def _judged(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
 
 def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     """The judged people with every method's scores and outcomes."""
-    columns: dict[str, object] = {}
+    columns: dict[str, object] = {"row": result.people.row + 1}
     for method, scores in result.scores.items():
-        threshold = result.threshold(method)
+        threshold, _ = operating_threshold(record, result, method)
+        columns[f"{method}_threshold"] = np.full(len(scores.factual), threshold)
         columns[f"{method}_score"] = scores.factual
         columns[f"{method}_score_counterfactual"] = scores.counterfactual
         columns[f"{method}_flag"] = (scores.factual > threshold).astype(np.int64)
@@ -64,11 +69,14 @@ def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
 
 def _twins(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     people = result.people
-    return result.encoding.decode(people.counterfactual, people.factual, _judged(record, result)).rows
+    rows = result.encoding.decode(people.counterfactual, people.factual, _judged(record, result)).rows
+    return pd.concat([pd.DataFrame({"row": people.row + 1}), rows], axis=1)
 
 
 def _csv(table: pd.DataFrame) -> bytes:
-    return safe_for_spreadsheets(table).to_csv(index=False).encode()
+    return (
+        safe_for_spreadsheets(table).to_csv(index=False).encode("utf-8-sig")
+    )  # the mark tells spreadsheets the encoding
 
 
 def _parquet(table: pd.DataFrame) -> bytes:

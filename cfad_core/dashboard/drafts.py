@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import streamlit as st
 
-from cfad_core.config import AuditConfig, Knowledge
+from cfad_core.config import AuditConfig
 from cfad_core.dashboard.frame import ASSETS
 from cfad_core.dashboard.services import store
 from cfad_core.dashboard.state import Draft
@@ -67,8 +66,8 @@ def start(draft: Draft, config: AuditConfig, name: str, parent: str | None = Non
     )
 
 
-def again(audit: str, knowledge: Knowledge, name: str) -> str:
-    """The same audit with other knowledge about the graph, as a child of the first."""
+def again(audit: str, config: AuditConfig, name: str) -> str:
+    """The same audit with other settings, as a child of the first."""
     record, inputs = store().get(audit), store().inputs(audit)
     draft = Draft(inputs.table, record.source, inputs.test, inputs.test_counterfactual, inputs.roles)
-    return start(draft, dataclasses.replace(inputs.config, knowledge=knowledge), name, parent=audit)
+    return start(draft, config, name, parent=audit)

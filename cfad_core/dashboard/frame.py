@@ -20,7 +20,7 @@ GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.p
 THRESHOLD, METHODS, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
 
 STATUS_WORDS = {
-    "queued": "waits in the queue",
+    "queued": "waits",
     "running": "is running",
     "done": "is done",
     "failed": "failed",
@@ -95,8 +95,15 @@ def heading(record: AuditRecord) -> None:
     groups = " and ".join(plain(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
     parts = [f"Audit **{plain(record.name)}**", f"sensitive: {plain(roles.sensitive)} ({groups})", plain(record.source)]
     if record.parent is not None:
-        parts.append(f"repeats audit {plain(record.parent)} with other knowledge of the graph")
+        parts.append(f"repeats {_parent_name(record.parent)} with other settings")
     st.caption(" · ".join(part for part in parts if part))
+
+
+def _parent_name(audit: str) -> str:
+    try:
+        return f"audit **{plain(store().get(audit).name)}**"
+    except InvalidArtifactError:
+        return "an audit that was deleted,"
 
 
 def show_state(record: AuditRecord) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import streamlit as st
 
 from cfad_core.audit import STAGES
 from cfad_core.dashboard import frame
+from cfad_core.dashboard.comparison import same_but_seed
+from cfad_core.dashboard.drafts import again
+from cfad_core.dashboard.roles_editor import merge_alike
 from cfad_core.dashboard.services import result_of, store
-from cfad_core.dashboard.tables import METRIC_NAMES, metrics_table
-from cfad_core.dashboard.text import duration, plain
+from cfad_core.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
+from cfad_core.dashboard.text import duration
+from cfad_core.data.problems import Problem
 from cfad_core.figures import training_figure
 from cfad_core.store import AuditRecord, Report
 
@@ -50,7 +56,13 @@ def watch(audit: str) -> None:
             st.rerun(scope="fragment")
         st.caption("You can leave this page or close the browser; the audit goes on. Its address brings you back.")
     with curves:
-        _curve(reports, "loss", "loss", "The loss of each stage. It should fall and level off.", log=False)
+        _curve(
+            reports,
+            "loss",
+            "loss",
+            "The loss of each stage. It levels off when the stage has learned what it can.",
+            log=False,
+        )
         _curve(reports, "h", "acyclicity h", "How far the graph is from having no cycles. It goes to zero.", log=True)
 
 
@@ -85,8 +97,8 @@ def finished_view(record: AuditRecord) -> None:
     """A finished audit: its headline, and the way on."""
     result = result_of(record)
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
-    shown = metrics_table(result).style.format("{:.3f}", na_rep="n/a")
-    st.dataframe(shown, width="stretch")
+    _ways_on()
+    show_metrics(metrics_table(result))
     judge = (
         "the true counterfactuals"
         if result.judge is None
@@ -97,10 +109,19 @@ def finished_view(record: AuditRecord) -> None:
         f"the other "
         f"group. *{METRIC_NAMES['changing_ratio_independent']}*: by {judge}."
     )
-    for notice in result.notices:
-        if notice.severity == "warning":
-            st.warning(plain(notice.message, 500))
-    columns = st.columns(5)
+    with st.expander("Run it again"):
+        run_with_seeds(record)
+    warnings = [notice for notice in result.notices if notice.severity == "warning"]
+    merged = merge_alike([Problem(notice.code, "warning", notice.message) for notice in warnings])
+    for _, text in merged:
+        st.warning(text)
+    if st.button("Audit another table"):
+        st.session_state.pop("audit", None)
+        st.query_params.pop("audit", None)
+        st.switch_page(frame.DATA)
+
+
+def _ways_on() -> None:
     ways = (
         (frame.GRAPH, "Causal graph"),
         (frame.PEOPLE, "Counterfactuals"),
@@ -108,9 +129,17 @@ def finished_view(record: AuditRecord) -> None:
         (frame.THRESHOLD, "Threshold"),
         (frame.METHODS, "Methods"),
     )
-    for place, (page, label) in zip(columns, ways, strict=True):
+    for place, (page, label) in zip(st.columns(5), ways, strict=True):
         if place.button(label, key=f"to-{page}", width="stretch"):
             st.switch_page(page)
-    if st.button("Audit another table"):
-        st.session_state.pop("audit", None)
-        st.switch_page(frame.DATA)
+
+
+def run_with_seeds(record: AuditRecord) -> None:
+    """The same audit with other seeds: how much of it is chance?"""
+    count = int(st.number_input("More seeds", 1, 20, 4, key=f"seeds-{record.id}"))
+    if st.button("Run with more seeds", key=f"run-seeds-{record.id}"):
+        taken = {other.config.seed for other in same_but_seed(record)}
+        seeds = [seed for seed in range(len(taken) + count) if seed not in taken][:count]
+        for seed in seeds:
+            again(record.id, dataclasses.replace(record.config, seed=seed), f"{record.name} (seed {seed})")
+        st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.")

@@ -15,6 +15,7 @@ from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles, resolve_roles, role_problems
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_groups, suggest_roles
 from cfad_core.data.tables import digest
+from cfad_core.data.validation import MIN_TRAINING_ROWS
 
 ALL_OTHERS = "all others"
 _ROLES = ["feature", "sensitive", "label", "ignore"]
@@ -24,7 +25,8 @@ _MAX_VALUES = 200
 def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
     """The roles as the person sets them (None while they cannot be told), and columns without causes."""
     name = digest(draft.table.head(1000))[:12]
-    suggestion = _suggest(name, draft.table, draft.roles)
+    suggestion = _suggest(name, draft.table)
+    roles_now = _roles_now(draft, suggestion)
     st.caption(
         "Suggested by name and content; change what is wrong. One column is **sensitive** (whose value is "
         "flipped); a "
@@ -33,7 +35,7 @@ def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
     rows = pd.DataFrame(
         {
             "column": [entry.column for entry in suggestion.columns],
-            "role": [entry.role for entry in suggestion.columns],
+            "role": [roles_now[entry.column] for entry in suggestion.columns],
             "holds": [entry.kind for entry in suggestion.columns],
             "why": [entry.reason and f"it {entry.reason}" for entry in suggestion.columns],
         }
@@ -49,10 +51,14 @@ def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
     )
     named = {role: edited.loc[edited["role"] == role, "column"].tolist() for role in _ROLES}
     if len(named["sensitive"]) != 1 or len(named["label"]) > 1:
-        st.warning(
-            f"Exactly one column must be sensitive and at most one the label; now {len(named['sensitive'])} and "
-            f"{len(named['label'])} are."
-        )
+        if len(draft.table) < MIN_TRAINING_ROWS:
+            st.error(f"This table has {len(draft.table)} rows; at least {MIN_TRAINING_ROWS} are needed.")
+        if not named["sensitive"]:
+            st.warning("Choose the sensitive column: click its cell under 'role', and pick 'sensitive'.")
+        elif len(named["sensitive"]) > 1:
+            st.warning(f"One column can be sensitive at a time; now {len(named['sensitive'])} are.")
+        if len(named["label"]) > 1:
+            st.warning(f"One column can be the label; now {len(named['label'])} are.")
         return None, ()
     sensitive = named["sensitive"][0]
     label = named["label"][0] if named["label"] else None
@@ -63,8 +69,19 @@ def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
 
 
 @st.cache_data(show_spinner="Looking at the columns ...", max_entries=8)
-def _suggest(name: str, _table: pd.DataFrame, _roles: ColumnRoles | None) -> Suggestion:  # noqa: ARG001 - the key
-    return suggest_roles(_table, _roles.sensitive if _roles else None, _roles.label if _roles else None)
+def _suggest(name: str, _table: pd.DataFrame) -> Suggestion:  # noqa: ARG001 - the key
+    return suggest_roles(_table)
+
+
+def _roles_now(draft: Draft, suggestion: Suggestion) -> dict[str, str]:
+    """The role of each column: as chosen before, else as suggested."""
+    if draft.roles is None:
+        return {entry.column: entry.role for entry in suggestion.columns}
+    chosen = dict.fromkeys(draft.roles.features(draft.table), "feature") | dict.fromkeys(draft.roles.ignore, "ignore")
+    chosen[draft.roles.sensitive] = "sensitive"
+    if draft.roles.label is not None:
+        chosen[draft.roles.label] = "label"
+    return chosen
 
 
 def _groups_and_anomaly(
@@ -95,7 +112,9 @@ def _groups_and_anomaly(
                 "Compare", values, index=values.index(first) if first in values else 0, key=f"a-{name}-{sensitive}"
             )
             others = [value for value in values if value != one] + [ALL_OTHERS]
-            second = suggested[1] if suggested and len(suggested) > 1 and suggested[1] in others else others[0]
+            second = others[0]
+            if suggested and one == suggested[0]:
+                second = ALL_OTHERS if len(suggested) == 1 else suggested[1] if suggested[1] in others else second
             two = st.selectbox("with", others, index=others.index(second), key=f"b-{name}-{sensitive}-{one}")
             groups = (one,) if two == ALL_OTHERS else (one, two)
     anomaly = None
@@ -137,13 +156,35 @@ def show_sizes(draft: Draft, roles: ColumnRoles) -> None:
 
 
 def show_problems(problems: Sequence[Problem]) -> None:
-    """Each with its remedy; what stands in the way first."""
-    shown = {"error": st.error, "warning": st.warning, "info": st.info}
-    errors = [problem for problem in problems if problem.severity == "error"]
-    for problem in errors:
-        st.error(plain(problem.text, 500))
-    rest = [problem for problem in problems if problem.severity != "error"]
-    if rest:
-        with st.expander(f"Worth knowing about this table ({len(rest)})", expanded=not errors):
-            for problem in rest:
-                shown[problem.severity](plain(problem.text, 500))
+    """What stands in the way, then what is worth knowing; the same of many columns in one line."""
+    for problem in problems:
+        if problem.severity == "error":
+            st.error(plain(problem.text, 500))
+    merged = merge_alike([problem for problem in problems if problem.severity != "error"])
+    for severity, text in merged:
+        (st.warning if severity == "warning" else st.info)(text)
+
+
+def merge_alike(problems: Sequence[Problem]) -> list[tuple[str, str]]:
+    """Severity and text; more than two of one kind become one line that names the columns."""
+    kinds: dict[str, list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault(problem.code, []).append(problem)
+    lines: list[tuple[str, str]] = []
+    for alike in kinds.values():
+        if len(alike) <= 2:
+            lines += [(problem.severity, plain(problem.text, 500)) for problem in alike]
+        else:
+            columns = ", ".join(f"{plain(problem.column, 40)} ({problem.count})" for problem in alike)
+            lines.append((alike[0].severity, f"{_KINDS.get(alike[0].code, alike[0].code)}: {columns}."))
+    return lines
+
+
+_KINDS = {
+    "missing": "Columns with missing cells, which are filled with the median or are a category of their own",
+    "constant": "Columns that never change and tell nothing",
+    "high-cardinality": "Columns with many values, of which the most frequent are told apart",
+    "label-leak": "Columns that tell the label exactly",
+    "sensitive-copied": "Columns that tell the group exactly",
+    "small-group": "Small groups",
+}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 
 import pandas as pd
 import streamlit as st
 
 from cfad_core.dashboard import frame
+from cfad_core.dashboard.glossary import HELP
 from cfad_core.figures import METHOD_NAMES
 from cfad_core.result import AuditResult
 from cfad_core.store import AuditRecord
@@ -20,7 +21,7 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         {
             "name": record.name,
             "verdict": verdict(record),
-            "status": frame.STATUS_WORDS[record.status],
+            "status": record.status,
             "source": record.source,
             "created": datetime.fromtimestamp(record.created),
         }
@@ -32,7 +33,7 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         width="stretch",
         on_select="rerun",
         selection_mode="single-row",
-        key=key,
+        key=f"{key}-{hash(tuple(record.id for record in records))}",  # another list, another selection
         column_config={"created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},
     )
     picked = chosen["selection"]["rows"]
@@ -49,12 +50,12 @@ def verdict(record: AuditRecord) -> str:
     """What a finished audit found, in one careful line."""
     if record.metrics is None:
         return ""
-    parts = []
+    parts, n = [], 0
     for method, metrics in record.metrics.items():
-        ratio = metrics["changing_ratio_independent"]
+        ratio, n = metrics["changing_ratio_independent"], metrics["n"]
         if ratio is not None:
             parts.append(f"{METHOD_NAMES.get(method, method)} {100 * ratio:.1f} %")
-    return "outcome changes for: " + ", ".join(parts)
+    return f"outcome changes for {', '.join(parts)} of {n:,} people"
 
 
 METRIC_NAMES = {
@@ -73,4 +74,21 @@ def metrics_table(result: AuditResult) -> pd.DataFrame:
     for method in result.scores:
         metrics = result.metrics(method)
         rows[METHOD_NAMES.get(method, method)] = {shown: getattr(metrics, name) for name, shown in METRIC_NAMES.items()}
-    return pd.DataFrame(rows).T
+    return pd.DataFrame(rows).T.dropna(axis=1, how="all").astype(float)  # without labels there is no F1 or AUC
+
+
+def show_metrics(table: pd.DataFrame) -> None:
+    """Metrics with three digits, the best of each column in bold, and what each of them is."""
+    names = {name: name for name in ("AUC-PR", "AUC-ROC", "Macro-F1", "flagged")}
+    names |= {
+        METRIC_NAMES["changing_ratio"]: "changed, own",
+        METRIC_NAMES["changing_ratio_independent"]: "changed, judge",
+    }
+    high: list[Hashable] = [name for name in ("AUC-PR", "AUC-ROC", "Macro-F1") if name in table]
+    low: list[Hashable] = [
+        METRIC_NAMES[name] for name in ("changing_ratio", "changing_ratio_independent") if METRIC_NAMES[name] in table
+    ]
+    styled = table.style.format("{:.3f}", na_rep="n/a").highlight_max(subset=high, props="font-weight: bold")
+    styled = styled.highlight_min(subset=low, props="font-weight: bold")
+    config = {name: st.column_config.Column(help=HELP[term]) for name, term in names.items() if name in table}
+    st.dataframe(styled, width="stretch", column_config=config)

@@ -10,10 +10,12 @@ from cfad_core.config import PAPER_QUANTILES
 from cfad_core.dashboard.services import Curves
 from cfad_core.evaluation.operating import Outcomes
 from cfad_core.figures import Tradeoff
+from cfad_core.result import AuditResult
+from cfad_core.store import AuditRecord
 
 Floats = NDArray[np.float64]
 
-_POINTS = 201  # of a curve on the screen
+_POINTS = 201  # of a curve on the screen, fewer where there are few people
 
 
 def quantile(ascending: Floats, share: float) -> float:
@@ -33,10 +35,19 @@ def threshold_for(ascending: Floats, flagged: int) -> float:
     return float(ascending[len(ascending) - flagged - 1])
 
 
+def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -> tuple[float, str]:
+    """The threshold that pages and downloads use, and its name: as saved with the audit, else its quantile."""
+    saved = record.threshold
+    if saved is not None and saved["method"] == method:
+        return float(saved["value"]), f"as saved, {saved['how']}"
+    return result.threshold(method), f"quantile {result.config.quantile:g} of training scores"
+
+
 def tradeoff(curves: Curves, *, with_labels: bool, independent: bool) -> Tradeoff:
     """A method's curve, and the paper's quantiles on it."""
     judged = curves.independent if independent else curves.own
-    grid = curves.scores[np.linspace(0, len(curves.scores) - 1, _POINTS).astype(np.intp)]
+    points_shown = min(_POINTS, max(20, len(curves.scores) // 10))
+    grid = curves.scores[np.linspace(0, len(curves.scores) - 1, points_shown).astype(np.intp)]
     marks = np.array([quantile(curves.train, share) for share in PAPER_QUANTILES])
     line, points = judged.at(grid), judged.at(marks)
     return Tradeoff(
@@ -53,15 +64,17 @@ def tradeoff(curves: Curves, *, with_labels: bool, independent: bool) -> Tradeof
 def group_rates(curves: Curves, threshold: float, *, with_labels: bool) -> dict[str, dict[str, float | None]]:
     """Shares of each group at the threshold."""
     rates: dict[str, dict[str, float | None]] = {}
-    for name, curve in curves.groups.items():
-        found = curve.at(threshold)
+    for group, curve in curves.groups.items():
+        found, name = curve.at(threshold), f"{group}, n = {curve.n:,}"
         rates[name] = {
             "flagged": float(found.flag_rate),
             "flagged in the other group": float(found.flag_rate_counterfactual),
         }
         if with_labels:
-            rates[name]["of the anomalies"] = _share(found.true_positive, found.true_positive + found.false_negative)
-            rates[name]["of the normal ones"] = _share(found.false_positive, found.false_positive + found.true_negative)
+            rates[name]["anomalies flagged"] = _share(found.true_positive, found.true_positive + found.false_negative)
+            rates[name]["normal people flagged"] = _share(
+                found.false_positive, found.false_positive + found.true_negative
+            )
     return rates
 
 
