@@ -214,11 +214,13 @@ class DaskExecutor(Executor):
 
     def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
         place = (str(self.store.home), self.store.url, record.id, str(record.worker))
-        future = self._client.submit(_work_on_cluster, *place, pure=False)
+        _WATCHED.add(str(record.worker))  # until a worker of the cluster has it
         try:
-            future.result()
+            self._client.submit(_work_on_cluster, *place, pure=False).result()
         except Exception as error:
             self.store.stop(record.id, "failed", _CLUSTER_DEATH, f"{type(error).__name__}: {error}")
+        finally:
+            _WATCHED.discard(str(record.worker))
 
     def close(self) -> None:
         super().close()

@@ -92,6 +92,7 @@ st.caption(
     + (f"anomaly: {plain(now.roles.label)} is {plain(now.roles.anomaly)}" if now.roles.label else "no labels")
 )
 name, config = settings(now)
+st.caption("Nothing is kept before the audit is started; from then on it is safe, whatever happens to this page.")
 if st.button("Start the audit", type="primary"):
     try:
         frame.choose_audit(start(now, config, name))
