@@ -29,8 +29,9 @@ def _leave_global_random_state_alone() -> Iterator[None]:
     assert before_numpy == _numpy_state()
 
 
-def _numpy_state() -> str:
-    return repr(np.random.get_state(legacy=False))  # noqa: NPY002
+def _numpy_state() -> tuple[bytes, int]:
+    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    return state["key"].tobytes(), int(state["pos"])
 
 
 def identity_spline(low: float = -10.0, high: float = 10.0) -> Spline:
