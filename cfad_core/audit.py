@@ -191,7 +191,7 @@ def _prepare(
         if (truth[:, 0] != -people[:, 0]).any():
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    notices = [Notice(problem.code, problem.severity, problem.text) for problem in problems]
+    notices = [Notice(p.code, p.severity, p.text, p.column, p.count) for p in problems]
     for name, count in encoding.unknown(testing).items():
         message = f"{count} test rows have a '{name}' that training rows do not; it stands for the most frequent one."
         notices.append(Notice("unknown-categories", "warning", message))

@@ -34,8 +34,6 @@ _SETTLED = 10.0  # seconds after which a run of this process that nobody watches
 _KEPT_REPORTS = 2.0  # a second
 _WARM = ("cfad_core.jobs", "sklearn.metrics")
 _STUBBORN = 5  # attempts to write down how an audit ended
-
-
 _WATCHED: set[str] = set()  # the runs that this process watches
 
 
@@ -186,7 +184,10 @@ class Executor:
             while not ended.is_set():
                 if self._closed.wait(0.1) and not ended.is_set():
                     message = "The program was closed. Start it again."
-                    self.store.stop(record.id, "interrupted", message, worker=record.worker)  # its watcher sees that
+                    with suppress(Exception):  # the store cannot be reached: the next program finds it
+                        self.store.stop(
+                            record.id, "interrupted", message, worker=record.worker
+                        )  # its watcher sees that
                     return
 
         watcher = threading.Thread(target=guard, daemon=True)
@@ -218,7 +219,7 @@ class DaskExecutor(Executor):
         try:
             self._client.submit(_work_on_cluster, *place, pure=False).result()
         except Exception as error:
-            self.store.stop(record.id, "failed", _CLUSTER_DEATH, f"{type(error).__name__}: {error}")
+            _fail_on_cluster(self.store, record.id, str(record.worker), f"{type(error).__name__}: {error}")
         finally:
             _WATCHED.discard(str(record.worker))
 
@@ -237,7 +238,14 @@ def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
         if store.take_over(audit, sender, f"{worker_name()}#{sender.rpartition('#')[2]}"):
             work_on(store, store.get(audit), Child(get_worker().state.nthreads))
         else:  # Dask gives the tasks of a dead worker to the next one
-            store.stop(audit, "failed", _CLUSTER_DEATH)
+            _fail_on_cluster(store, audit, sender)
+
+
+def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -> None:
+    """The worker died that had this run, if it is still this run: its token stays when a worker takes it over."""
+    now = str(store.get(audit).worker)
+    if now.rpartition("#")[2] == sender.rpartition("#")[2]:
+        store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
 
 
 def _client(address: str) -> Any:

@@ -36,11 +36,16 @@ SCHEMA_VERSION = 2
 
 @dataclass(frozen=True)
 class Notice:
-    """Something the reader of the audit must know. ``code`` is stable, ``message`` is for people."""
+    """Something the reader of the audit must know. ``code`` is stable, ``message`` is for people.
+
+    ``column`` and ``count`` say where and how often, if it is about one column.
+    """
 
     code: str
     severity: Severity
     message: str
+    column: str | None = None
+    count: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from cfad_core.config import AuditConfig, Knowledge, preset
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.drafts import start
 from cfad_core.dashboard.progress import finished_view, watch
-from cfad_core.dashboard.services import store
 from cfad_core.dashboard.state import Draft, draft
 from cfad_core.dashboard.text import plain
-from cfad_core.errors import CfadError, InvalidArtifactError
+from cfad_core.errors import CfadError
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig]:
@@ -66,13 +65,7 @@ frame.open_page("Train")
 st.title("Train")
 audit = frame.current_audit()
 if audit is not None:
-    try:
-        record = store().get(audit)
-    except InvalidArtifactError as error:
-        st.error(f"{plain(error)} It may have been deleted, or the address was mistyped.")
-        st.session_state.pop("audit", None)
-        st.page_link(frame.SAVED, label="Saved audits")
-        st.stop()
+    record = frame.record_or_stop(audit)
     frame.heading(record)
     if record.status in ("queued", "running"):
         watch(record.id)

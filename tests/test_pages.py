@@ -19,7 +19,9 @@ from streamlit.testing.v1 import AppTest
 
 from cfad_core.audit import run_audit
 from cfad_core.config import AuditConfig, DetectorConfig
+from cfad_core.dashboard.roles_editor import merge_alike
 from cfad_core.dashboard.text import duration, plain
+from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.store import Store, headline
 from tests.conftest import make_people
@@ -329,6 +331,14 @@ def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -
     assert child.parent == done[0]
     assert child.config == dataclasses.replace(QUICK, knowledge=child.config.knowledge)
     assert child.config.knowledge.roots == ("age",)
+
+
+def test_many_notices_of_one_kind_are_one_line() -> None:
+    alike = [Problem("missing", "warning", f"Column 'c{k}' ...", column=f"c{k}", count=k) for k in range(4)]
+    useless = [Problem("fair-because-useless", "warning", f"{name} ranks hardly.") for name in ("ae", "cfad", "twin")]
+    lines = [text.replace("\\", "") for _, text in merge_alike([*alike, *useless])]
+    assert lines[0].endswith("c0 (0), c1 (1), c2 (2), c3 (3).")
+    assert lines[1:] == ["ae ranks hardly.", "cfad ranks hardly.", "twin ranks hardly."]
 
 
 def test_plain_text() -> None:

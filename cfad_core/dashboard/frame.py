@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -65,21 +66,27 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
         st.info("There is no audit to show yet.")
         st.page_link(HOME, label="Start one")
         st.stop()
-    record = _record_or_stop(audit)
+    record = record_or_stop(audit)
     if record.status != "done":
         show_state(record)
         st.stop()
-    try:
-        result = result_of(record)
-    except InvalidArtifactError as error:
-        st.error(f"This audit cannot be read. {plain(error, 500)}")
-        st.page_link(SAVED, label="Saved audits")
-        st.stop()
+    result = result_or_stop(record)
     heading(record)
     return record, result
 
 
-def _record_or_stop(audit: str) -> AuditRecord:
+def result_or_stop(record: AuditRecord) -> AuditResult:
+    """What an audit found; if it cannot be read that is told, and ends the page."""
+    try:
+        return result_of(record)
+    except InvalidArtifactError as error:
+        st.error(f"This audit cannot be read. {plain(error, 500)}")
+        st.page_link(SAVED, label="Saved audits")
+        st.stop()
+
+
+def record_or_stop(audit: str) -> AuditRecord:
+    """An audit of the store; if there is none that is told, and ends the page."""
     try:
         return store().get(audit)
     except InvalidArtifactError as error:
@@ -121,7 +128,8 @@ def show_state(record: AuditRecord) -> None:
     else:
         st.warning(f"{name} {plain(record.error)}")
     if st.button("Start it again", key=f"again-{record.id}"):
-        store().requeue(record.id)
+        with suppress(CfadError):  # somebody else was faster
+            store().requeue(record.id)
         choose_audit(record.id)
         st.switch_page(TRAIN)
 

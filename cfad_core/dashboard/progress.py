@@ -12,7 +12,7 @@ from cfad_core.dashboard import frame
 from cfad_core.dashboard.comparison import same_but_seed
 from cfad_core.dashboard.drafts import again
 from cfad_core.dashboard.roles_editor import merge_alike
-from cfad_core.dashboard.services import result_of, store
+from cfad_core.dashboard.services import store
 from cfad_core.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
 from cfad_core.dashboard.text import duration
 from cfad_core.data.problems import Problem
@@ -95,7 +95,7 @@ def _curve(reports: list[Report], key: str, name: str, reading: str, *, log: boo
 
 def finished_view(record: AuditRecord) -> None:
     """A finished audit: its headline, and the way on."""
-    result = result_of(record)
+    result = frame.result_or_stop(record)
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
     _ways_on()
     show_metrics(metrics_table(result))
@@ -111,9 +111,12 @@ def finished_view(record: AuditRecord) -> None:
     )
     with st.expander("Run it again"):
         run_with_seeds(record)
-    warnings = [notice for notice in result.notices if notice.severity == "warning"]
-    merged = merge_alike([Problem(notice.code, "warning", notice.message) for notice in warnings])
-    for _, text in merged:
+    warnings = [
+        Problem(notice.code, notice.severity, notice.message, column=notice.column, count=notice.count)
+        for notice in result.notices
+        if notice.severity == "warning"
+    ]
+    for _, text in merge_alike(warnings):
         st.warning(text)
     if st.button("Audit another table"):
         st.session_state.pop("audit", None)

@@ -14,7 +14,6 @@ from cfad_core.data.groups import matches
 from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles, resolve_roles, role_problems
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_groups, suggest_roles
-from cfad_core.data.tables import digest
 from cfad_core.data.validation import MIN_TRAINING_ROWS
 
 ALL_OTHERS = "all others"
@@ -24,7 +23,7 @@ _MAX_VALUES = 200
 
 def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
     """The roles as the person sets them (None while they cannot be told), and columns without causes."""
-    name = digest(draft.table.head(1000))[:12]
+    name = draft.key
     suggestion = _suggest(name, draft.table)
     roles_now = _roles_now(draft, suggestion)
     st.caption(
@@ -172,11 +171,11 @@ def merge_alike(problems: Sequence[Problem]) -> list[tuple[str, str]]:
         kinds.setdefault(problem.code, []).append(problem)
     lines: list[tuple[str, str]] = []
     for alike in kinds.values():
-        if len(alike) <= 2:
+        if len(alike) <= 2 or alike[0].code not in _KINDS:  # others are not about columns
             lines += [(problem.severity, plain(problem.text, 500)) for problem in alike]
         else:
             columns = ", ".join(f"{plain(problem.column, 40)} ({problem.count})" for problem in alike)
-            lines.append((alike[0].severity, f"{_KINDS.get(alike[0].code, alike[0].code)}: {columns}."))
+            lines.append((alike[0].severity, f"{_KINDS[alike[0].code]}: {columns}."))
     return lines
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 import streamlit as st
 
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import digest
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,11 @@ class Draft:
     test_counterfactual: pd.DataFrame | None = None
     roles: ColumnRoles | None = None
     roots: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """Tells this table from any other, for what is remembered about it."""
+        return digest(self.table)[:12]
 
 
 def draft() -> Draft | None:
