@@ -15,21 +15,7 @@ from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest, write_table
 from cfad_core.data.validation import validate
 from cfad_core.errors import InvalidDataError
-
-
-def table() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "sex": ["f", "m", "f", "m"],
-            "age": [20, 30, 40, 60],
-            "pay": [1.5, 2.5, 3.5, 9.5],
-            "id": ["a", "b", "c", "d"],
-            "bad": [0, 0, 1, 0],
-        }
-    )
-
-
-ROLES = ColumnRoles("sex", label="bad", anomaly="1", ignore=("id",))
+from tests.data.test_roles import ROLES, table
 
 
 def test_range_scaling_by_hand() -> None:
