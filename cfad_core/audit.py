@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from cfad_core.causal.discovery import MIN_ROWS, learn_scm
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import AuditConfig, TwinRule
+from cfad_core.config import METHODS, AuditConfig, TwinRule
 from cfad_core.data.encoding import Encoding, fit_encoding
 from cfad_core.data.groups import matches
 from cfad_core.data.problems import refuse_errors
@@ -23,29 +25,23 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
-from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoencoder
+from cfad_core.detectors.base import Detector, Inputs, TrainingRows, alike_by_range, alike_by_variance
+from cfad_core.detectors.catalogue import CATALOGUE, needed
+from cfad_core.detectors.foreign import fit_foreign, scoring
 from cfad_core.detectors.twin import twin_score
-from cfad_core.errors import InvalidDataError
-from cfad_core.notices import data_notices, graph_notices, usefulness_notices
+from cfad_core.errors import InvalidConfigError, InvalidDataError
+from cfad_core.notices import data_notices, detector_notices, graph_notices, usefulness_notices
 from cfad_core.progress import Progress, Renamed
-from cfad_core.result import METHODS, AuditResult, MethodScores, Notice, People
+from cfad_core.result import AuditResult, MethodScores, Notice, People
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 JUDGE = "judge: "  # before the stages of the independent SCM
-# Usual shares of the time, in order; the judge's stages are missing where the truth is known
-STAGES = {
-    "discovery": 20.0,
-    "edge selection": 2.0,
-    "refit": 1.0,
-    f"{JUDGE}discovery": 20.0,
-    f"{JUDGE}edge selection": 2.0,
-    f"{JUDGE}refit": 1.0,
-    "autoencoder": 25.0,
-    "fair fine-tuning": 27.0,
-    "evaluation": 2.0,
-}
+# Usual shares of the time of Phase One, in order; those of the detectors are in their catalogue
+_PHASE_ONE = {"discovery": 20.0, "edge selection": 2.0, "refit": 1.0}
+_EVALUATION = 2.0
+_FOREIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _SLICE = 50_000  # rows between two looks at whether to stop
 
 
@@ -57,6 +53,7 @@ def run_audit(
     *,
     test: pd.DataFrame | None = None,
     test_counterfactual: pd.DataFrame | None = None,
+    detectors: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     """Would the detector have flagged the same person, had they belonged to the other group?
 
@@ -68,6 +65,8 @@ def run_audit(
     test_counterfactual : the true counterfactuals of ``test``, row by row, where they are known (synthetic
         data). They replace the independent SCM as the judge, and the own SCM learns from all rows instead
         of half of them. They are never learned from.
+    detectors : other libraries' detectors to audit beside the configured methods, by name: anything with ``fit`` and
+        ``score_samples`` or ``decision_function``, or a ``ForeignDetector`` that says what a high score means
 
     Raises
     ------
@@ -76,7 +75,8 @@ def run_audit(
     AuditCancelled
         If ``progress`` asks to stop.
     """
-    config, progress = config or AuditConfig(), progress or Progress()
+    config, progress, foreign = config or AuditConfig(), progress or Progress(), dict(detectors or {})
+    _check_foreign(foreign)
     clock = _Clock()
     data = _prepare(table, roles, config, test, test_counterfactual)
     with clock.timing("discovery"):
@@ -84,21 +84,11 @@ def run_audit(
     notices = [*data.notices, *graph_notices(scm, judge)]
 
     normal = data.train[data.train_is_normal]
-    normal_counterfactual = _in_slices(scm.counterfactual, normal, progress)
-    with clock.timing("autoencoder"):
-        plain = train_autoencoder(
-            normal[:, 1:],
-            config.detector,
-            seed=config.seed,
-            progress=progress,
-            variables=data.encoding.column_variables[1:],
-        )
-    with clock.timing("fair fine-tuning"):
-        fair = fine_tune(
-            plain, normal[:, 1:], normal_counterfactual[:, 1:], config.detector, seed=config.seed, progress=progress
-        )
-    detectors = {"ae": plain, "cfad": fair}
+    rows = _training_rows(normal, _in_slices(scm.counterfactual, normal, progress), data.encoding, config)
+    fitted = _fit(rows, config, foreign, clock, progress)
+    notices += detector_notices(fitted)
 
+    rule = _twin_rule(config.detector.twin, data.encoding, scm)
     with clock.timing("evaluation"):
         people = People(
             row=data.test_rows,
@@ -107,14 +97,15 @@ def run_audit(
             counterfactual=_in_slices(scm.counterfactual, data.test, progress),
             independent=data.truth if judge is None else _in_slices(judge.counterfactual, data.test, progress),
         )
-        scores = _score(detectors, config.detector.twin, scm, normal, normal_counterfactual, people, progress)
+        scores = _score((*config.methods, *foreign), fitted, rule, scm, rows, people, progress)
     result = AuditResult(
         roles=data.roles,
         config=config,
         encoding=data.encoding,
         scm=scm,
         judge=judge,
-        detectors=detectors,
+        detectors=fitted,
+        twin_rule=rule,
         people=people,
         scores=scores,
         notices=tuple(notices),
@@ -125,6 +116,13 @@ def run_audit(
         n_train_normal=len(normal),
     )
     return replace(result, notices=(*notices, *usefulness_notices(result)))
+
+
+def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
+    """The stages of an audit in their order, and their usual shares of the time."""
+    judge = {} if knows_truth else {f"{JUDGE}{stage}": share for stage, share in _PHASE_ONE.items()}
+    fits = {CATALOGUE[method].stage: CATALOGUE[method].share for method in needed(config.methods)}
+    return {**_PHASE_ONE, **judge, **fits, "evaluation": _EVALUATION}
 
 
 @dataclass(frozen=True)
@@ -238,12 +236,58 @@ def _learn_models(
     return mine, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
 
 
+def _training_rows(normal: Floats, counterfactual: Floats, encoding: Encoding, config: AuditConfig) -> TrainingRows:
+    x, variables = normal[:, 1:], encoding.column_variables[1:]
+    by_variance = config.detector.inputs == "variance" or (
+        config.detector.inputs == "auto" and encoding.scaling == "raw"
+    )
+    inputs: Inputs = (alike_by_variance if by_variance else alike_by_range)(x, variables)
+    return TrainingRows(x, counterfactual[:, 1:], normal[:, 0], inputs)
+
+
+def _fit(
+    rows: TrainingRows, config: AuditConfig, foreign: Mapping[str, Any], clock: _Clock, progress: Progress
+) -> dict[str, Detector]:
+    """The detectors of the configured methods, and the foreign ones."""
+    own: dict[str, Any] = {}
+    for method in needed(config.methods):
+        entry = CATALOGUE[method]
+        with clock.timing(entry.stage):
+            own[method] = entry.fit(rows, config, own, progress)
+    for name, detector in foreign.items():
+        with clock.timing(name):
+            own[name] = fit_foreign(detector, rows, stage=name, progress=progress)
+    return own
+
+
+def _check_foreign(foreign: Mapping[str, Any]) -> None:
+    for name, detector in foreign.items():
+        if name in METHODS or not _FOREIGN_NAME.fullmatch(name):
+            raise InvalidConfigError(
+                f"A detector of your own needs a name of letters, digits, '_', '.' and '-' that is none of "
+                f"{', '.join(METHODS)}; got '{name}'."
+            )
+        scoring(getattr(detector, "estimator", detector), getattr(detector, "high_means", None))
+
+
+def _twin_rule(rule: TwinRule, encoding: Encoding, scm: StructuralModel) -> TwinRule:
+    """``auto`` resolved.
+
+    With additive noise, a category's counterfactual lies between its levels. What a detector cannot reconstruct there
+    is the model's imprecision rather than the person's oddity, so the world that explains the person better counts.
+    """
+    if rule != "auto":
+        return rule
+    categories = {variable.name for variable in encoding.variables if variable.kind == "category"}
+    return "min" if categories & set(scm.affected_names) else "mean"
+
+
 def _score(
-    detectors: dict[str, Autoencoder],
+    methods: tuple[str, ...],
+    detectors: Mapping[str, Detector],
     rule: TwinRule,
     scm: StructuralModel,
-    normal: Floats,
-    normal_counterfactual: Floats,
+    rows: TrainingRows,
     people: People,
     progress: Progress,
 ) -> dict[str, MethodScores]:
@@ -254,33 +298,28 @@ def _score(
     """
 
     def scored(method: str, x: Floats) -> Floats:
-        return _in_slices(detectors[method].anomaly_score, x[:, 1:], progress)
+        return _in_slices(detectors[method].anomaly_score, x, progress)
 
-    plain = MethodScores(
-        train=scored("ae", normal),
-        factual=scored("ae", people.factual),
-        counterfactual=scored("ae", people.counterfactual),
-        independent=scored("ae", people.independent),
-    )
-    progress.tick("evaluation", 1, len(METHODS))
-    train, train_twins = scored("cfad", normal), scored("cfad", normal_counterfactual)
-    fair = MethodScores(
-        train=np.concatenate([train, train_twins]),
-        factual=scored("cfad", people.factual),
-        counterfactual=scored("cfad", people.counterfactual),
-        independent=scored("cfad", people.independent),
-    )
-    progress.tick("evaluation", 2, len(METHODS))
-    alike = twin_score(fair.factual, fair.counterfactual, rule)
-    their_twins = scored("cfad", _in_slices(scm.counterfactual, people.independent, progress))
-    twin = MethodScores(
-        train=twin_score(train, train_twins, rule),
-        factual=alike,
-        counterfactual=alike,
-        independent=twin_score(fair.independent, their_twins, rule),
-    )
-    progress.tick("evaluation", 3, len(METHODS))
-    return {"ae": plain, "cfad": fair, "twin": twin}
+    scores: dict[str, MethodScores] = {}
+    for method in detectors:
+        train = scored(method, rows.x)
+        if method == "cfad":
+            train = np.concatenate([train, scored(method, rows.counterfactual)])
+        worlds = (people.factual, people.counterfactual, people.independent)
+        scores[method] = MethodScores(train, *(scored(method, world[:, 1:]) for world in worlds))
+        progress.tick("evaluation", len(scores), len(detectors) + 1)
+    if "twin" in methods:
+        fair = scores["cfad"]
+        alike = twin_score(fair.factual, fair.counterfactual, rule)
+        their_twins = scored("cfad", _in_slices(scm.counterfactual, people.independent, progress)[:, 1:])
+        scores["twin"] = MethodScores(
+            train=twin_score(*np.split(fair.train, 2), rule),
+            factual=alike,
+            counterfactual=alike,
+            independent=twin_score(fair.independent, their_twins, rule),
+        )
+    progress.tick("evaluation", len(detectors) + 1, len(detectors) + 1)
+    return {method: scores[method] for method in methods}
 
 
 def _in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progress) -> Floats:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from cfad_core.audit import run_audit
 from cfad_core.causal.graph import structural_hamming_distance
-from cfad_core.config import AuditConfig, Knowledge
+from cfad_core.config import METHODS, AuditConfig, Knowledge
 from cfad_core.data.datasets import PaperTables, paper_adult, paper_compas
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import MAX_SELECTION_ERROR, generate_synthetic
 from cfad_core.errors import InvalidConfigError
 from cfad_core.progress import Progress
-from cfad_core.result import METHODS, AuditResult
+from cfad_core.result import AuditResult
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cfad_core.config import Knowledge, preset
+from cfad_core.config import METHODS, OURS, Knowledge, preset
 from cfad_core.errors import AuditCancelled, CfadError
 from cfad_core.progress import Progress
 
@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         default="levels",
         help="tell all values of a category apart (default), or the most frequent one from the others",
     )
+    _add_methods(audit, OURS)
     _add_settings(audit)
     target = audit.add_mutually_exclusive_group(required=True)
     target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
@@ -171,6 +172,17 @@ def _add_roles(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_methods(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=list(default),
+        metavar="NAME",
+        help=f"some of {', '.join(METHODS)}; by default {', '.join(default)}",
+    )
+
+
 def _add_settings(parser: argparse.ArgumentParser, seed: bool = True) -> None:
     parser.add_argument("--preset", choices=("fast", "paper"), default="fast")
     if seed:
@@ -236,6 +248,7 @@ def _audit(options: argparse.Namespace) -> None:
         roots = [name for name in suggestion.roots if name in roles.features(table)]
     config = preset(
         options.preset,
+        methods=tuple(dict.fromkeys(options.methods)),
         seed=options.seed,
         categories=options.categories,
         knowledge=Knowledge(roots=tuple(roots)),
@@ -494,15 +507,13 @@ def _demo(options: argparse.Namespace) -> None:
 
 def summary_table(result: AuditResult) -> str:
     """The audit in a few lines of text."""
-    from cfad_core.result import METHODS
-
     people, affected = result.people, result.scm.affected_names
     first, second = result.encoding.groups
     sizes = {name: int(rows.sum()) for name, rows in result.groups.items()}
     judge = "truth" if result.judge is None else "independent"
     header = ["method", "AUC-PR", "AUC-ROC", "Macro-F1", "flagged", "changed (own SCM)", f"changed ({judge})"]
     rows = []
-    for method in METHODS:
+    for method in result.scores:
         metrics = result.metrics(method)
         values = (metrics.auc_pr, metrics.auc_roc, metrics.macro_f1, metrics.flag_rate)
         ratios = (metrics.changing_ratio, metrics.changing_ratio_independent)

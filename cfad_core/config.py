@@ -14,10 +14,14 @@ from cfad_core.errors import InvalidConfigError
 Mode = Literal["joint", "paper"]
 Scaling = Literal["auto", "raw", "range"]
 Categories = Literal["levels", "most-frequent"]
-TwinRule = Literal["mean", "max", "min"]
+Method = Literal["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin"]
+InputScale = Literal["auto", "variance", "range"]
+TwinRule = Literal["auto", "mean", "max", "min"]
 PresetName = Literal["fast", "paper"]
 T = TypeVar("T")
 
+METHODS: tuple[Method, ...] = get_args(Method)
+OURS: tuple[Method, ...] = ("ae", "cfad", "twin")
 PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
 
@@ -73,16 +77,20 @@ class DetectorConfig:
 
     Attributes
     ----------
-    code_size : of the autoencoder; ``None``: three fewer than the attributes, but 2 to 32
+    inputs : whether every variable has the same ``variance`` or the same ``range``; ``auto``: the variance where all
+        columns share a scale, else the range
+    code_size : of the autoencoder; ``None``: as many as principal components hold 96 % of the variance
     width : of its two hidden layers on each side
     epochs, batch_size, learning_rate : of the pre-training
     fair_epochs, fair_learning_rate : of the fine-tuning against the discriminator
     discriminator_learning_rate : of the discriminator
     fairness_weight : lambda, weight of the discriminator's loss
     reconstruct_counterfactuals : whether fine-tuning also reconstructs the counterfactual rows
-    twin : how the scores of the two worlds become one
+    twin : how the scores of the two worlds become one; ``auto``: ``min`` if the sensitive attribute affects a column
+        that is not continuous, else ``mean``
     """
 
+    inputs: InputScale = "auto"
     code_size: int | None = None
     width: int = 256
     epochs: int = 30
@@ -93,7 +101,63 @@ class DetectorConfig:
     discriminator_learning_rate: float = 1e-3
     fairness_weight: float = 1.0
     reconstruct_counterfactuals: bool = True
-    twin: TwinRule = "mean"
+    twin: TwinRule = "auto"
+
+
+@dataclass(frozen=True)
+class DcfodConfig:
+    """DCFOD. The defaults are the original method's; ``preset("paper")`` has those of the CFAD authors.
+
+    Attributes
+    ----------
+    clusters : K
+    widths, code_size : of the encoder; the decoder mirrors it, the discriminator has the same widths
+    learning_rate, centroid_learning_rate, epochs, batch_size : of the training
+    """
+
+    clusters: int = 10
+    widths: tuple[int, ...] = (500, 500, 2000)
+    code_size: int = 64
+    learning_rate: float = 1e-4
+    centroid_learning_rate: float = 1e-4
+    epochs: int = 10
+    batch_size: int = 256
+
+
+@dataclass(frozen=True)
+class FairodConfig:
+    """FairOD. The defaults are the original method's; ``preset("paper")`` has what the CFAD authors' code comes to.
+
+    Attributes
+    ----------
+    hidden : width of both hidden layers; ``None``: 2 for up to 100 columns, else 8
+    candidates : pairs (alpha, gamma) to choose from; none: the base model alone
+    epochs, batch_size, learning_rate : of each training
+    """
+
+    hidden: int | None = None
+    candidates: tuple[tuple[float, float], ...] = tuple((a, g) for a in (0.01, 0.5, 0.9) for g in (0.01, 0.1, 1.0))
+    epochs: int = 20
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """The methods that CFAD is compared with.
+
+    Attributes
+    ----------
+    pca_variance : share of the variance that the principal components explain
+    ocsvm_nu : largest share of training rows outside
+    iforest_trees : of the isolation forest
+    """
+
+    pca_variance: float = 0.95
+    ocsvm_nu: float = 0.5
+    iforest_trees: int = 100
+    dcfod: DcfodConfig = field(default_factory=DcfodConfig)
+    fairod: FairodConfig = field(default_factory=FairodConfig)
 
 
 @dataclass(frozen=True)
@@ -102,6 +166,7 @@ class AuditConfig:
 
     Attributes
     ----------
+    methods : to audit, in the order in which they are shown
     seed : the same seed on the same machine gives the same result
     quantile : of the training scores, sets the threshold
     scaling : ``raw`` keeps the columns' units, ``range`` maps each column to [-3, 3], ``auto`` chooses
@@ -110,6 +175,7 @@ class AuditConfig:
     """
 
     preset: PresetName = "fast"
+    methods: tuple[Method, ...] = OURS
     seed: int = 0
     quantile: float = 0.95
     scaling: Scaling = "auto"
@@ -118,6 +184,7 @@ class AuditConfig:
     knowledge: Knowledge = field(default_factory=Knowledge)
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)
+    baselines: BaselineConfig = field(default_factory=BaselineConfig)
 
     def __post_init__(self) -> None:
         _check_ranges(self)
@@ -145,8 +212,9 @@ class AuditConfig:
 def preset(name: PresetName, **changes: Any) -> AuditConfig:
     """The settings by name, with single ones changed.
 
-    ``fast`` is the recommended way. ``paper`` follows the paper: the graph autoencoder, and fine-tuning
-    that reconstructs factual rows only.
+    ``fast`` is the recommended way. ``paper`` follows the paper: the graph autoencoder, fine-tuning that reconstructs
+    factual rows only, DCFOD with one cluster, and FairOD without its fairness terms (in the authors' code they have no
+    gradient, so that the base model is what is trained).
     """
     if name == "fast":
         return AuditConfig(**changes)
@@ -155,6 +223,9 @@ def preset(name: PresetName, **changes: Any) -> AuditConfig:
             "preset": "paper",
             "discovery": DiscoveryConfig(mode="paper", batch_size=512, rounds=12),
             "detector": DetectorConfig(reconstruct_counterfactuals=False),
+            "baselines": BaselineConfig(
+                dcfod=DcfodConfig(clusters=1, learning_rate=1e-5, epochs=90), fairod=FairodConfig(candidates=())
+            ),
         }
         return AuditConfig(**(chosen | changes))
     raise InvalidConfigError(f"There is no preset '{name}'; choose one of: {', '.join(get_args(PresetName))}.")
@@ -196,13 +267,15 @@ def _build(kind: Any, value: Any, where: str) -> Any:
 
 
 def _check_ranges(config: AuditConfig) -> None:
-    discovery, detector = config.discovery, config.detector
+    discovery, detector, baselines = config.discovery, config.detector, config.baselines
     choices: list[tuple[str, str, Any]] = [
         ("preset", config.preset, PresetName),
         ("scaling", config.scaling, Scaling),
         ("categories", config.categories, Categories),
         ("discovery.mode", discovery.mode, Mode),
+        ("detector.inputs", detector.inputs, InputScale),
         ("detector.twin", detector.twin, TwinRule),
+        *(("methods", method, Method) for method in config.methods),
     ]
     for name, choice, known in choices:
         if choice not in get_args(known):
@@ -225,7 +298,22 @@ def _check_ranges(config: AuditConfig) -> None:
         ("detector.learning_rate", detector.learning_rate, 1e-8, 10.0),
         ("detector.fair_learning_rate", detector.fair_learning_rate, 0.0, 10.0),
         ("detector.discriminator_learning_rate", detector.discriminator_learning_rate, 0.0, 10.0),
+        ("baselines.pca_variance", baselines.pca_variance, 0.0, 1.0),
+        ("baselines.ocsvm_nu", baselines.ocsvm_nu, 1e-6, 1.0),
+        ("baselines.iforest_trees", baselines.iforest_trees, 1, 10**5),
+        ("baselines.dcfod.clusters", baselines.dcfod.clusters, 1, 10**4),
+        ("baselines.dcfod.code_size", baselines.dcfod.code_size, 1, 65536),
+        *(("baselines.dcfod.widths", width, 1, 65536) for width in baselines.dcfod.widths),
+        *(("baselines.fairod.candidates", number, 0.0, 1e6) for pair in baselines.fairod.candidates for number in pair),
     ]
+    for name, training in (("dcfod", baselines.dcfod), ("fairod", baselines.fairod)):
+        within += [
+            (f"baselines.{name}.epochs", training.epochs, 1, 10**6),
+            (f"baselines.{name}.batch_size", training.batch_size, 2, 10**9),
+            (f"baselines.{name}.learning_rate", training.learning_rate, 1e-8, 10.0),
+        ]
+    if not config.methods or len(set(config.methods)) < len(config.methods):
+        raise InvalidConfigError(f"'methods' must name each method once, and one at least; got {config.methods}.")
     if discovery.basis_size is not None:
         within.append(("discovery.basis_size", discovery.basis_size, 5, 200))
     if discovery.l1 is not None:

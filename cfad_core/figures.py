@@ -59,9 +59,23 @@ class Style(NamedTuple):
     symbol: str
 
 
-METHOD_NAMES = {"ae": "AE", "cfad": "CFAD", "twin": "Twin"}
+METHOD_NAMES = {
+    "pca": "PCA",
+    "ocsvm": "OC-SVM",
+    "iforest": "iForest",
+    "ae": "AE",
+    "dcfod": "DCFOD",
+    "fairod": "FairOD",
+    "cfad": "CFAD",
+    "twin": "Twin",
+}
 METHOD_STYLE = {
+    "pca": Style(PALETTE[3], "dot", "cross"),
+    "ocsvm": Style(PALETTE[4], "longdash", "triangle-up"),
+    "iforest": Style(PALETTE[5], "longdashdot", "triangle-down"),
     "ae": Style(PALETTE[1], "dash", "square"),
+    "dcfod": Style(PALETTE[6], "dot", "pentagon"),
+    "fairod": Style(PALETTE[8], "dash", "hexagon"),
     "cfad": Style(PALETTE[0], "solid", "circle"),
     "twin": Style(PALETTE[2], "dashdot", "diamond"),
 }
@@ -97,7 +111,7 @@ def escaped(text: str, limit: int = 40) -> str:
 
 def method_style(method: str) -> Style:
     """The method's style; unknown methods get one that depends on their name only."""
-    spare = PALETTE[3:]
+    spare = (PALETTE[7], PALETTE[9])
     unknown = Style(spare[zlib.crc32(method.encode("utf-8", "replace")) % len(spare)], "longdashdot", "x")
     return METHOD_STYLE.get(method, unknown)
 

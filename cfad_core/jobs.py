@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from cfad_core.audit import STAGES, run_audit
+from cfad_core.audit import run_audit, stages
 from cfad_core.errors import AuditCancelled, CfadError, InvalidConfigError
 from cfad_core.processes import Child, run_in_child
 from cfad_core.progress import Progress, Share
@@ -88,7 +88,8 @@ class _Kept(Progress):
 
     def __init__(self, store: Store, record: AuditRecord, also: Progress | None) -> None:
         self._store, self._audit, self._worker, self._also = store, record.id, record.worker, also or Progress()
-        self._share, self._stage = Share(STAGES), ""
+        knows_truth = "test_counterfactual" in record.tables
+        self._share, self._stage = Share(stages(record.config, knows_truth=knows_truth)), ""
         self._written, self._beaten, self._stop = 0.0, 0.0, False
 
     def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:

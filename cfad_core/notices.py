@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.data.encoding import Encoding
-from cfad_core.result import METHODS, AuditResult, Notice
+from cfad_core.detectors.base import Detector
+from cfad_core.detectors.classical import EXACT_KERNEL_ROWS, KernelMachine
+from cfad_core.detectors.foreign import ForeignDetector
+from cfad_core.result import AuditResult, Notice
 
 Bools = NDArray[np.bool_]
 
@@ -65,10 +70,31 @@ def graph_notices(scm: StructuralModel, judge: StructuralModel | None) -> list[N
     return notices
 
 
+def detector_notices(detectors: Mapping[str, Detector]) -> list[Notice]:
+    """About how detectors were fitted."""
+    notices = []
+    for name, detector in detectors.items():
+        if isinstance(detector, KernelMachine):
+            how = (
+                f"the exact kernel ({len(detector.anchors)} support vectors)"
+                if detector.exact
+                else f"an approximate kernel ({len(detector.anchors)} anchors): there are more than "
+                f"{EXACT_KERNEL_ROWS} normal training rows"
+            )
+            notices.append(Notice("kernel", "info", f"{name} has {how}."))
+        elif isinstance(detector, ForeignDetector):
+            message = (
+                f"{name} is {type(detector.estimator).__name__} of another library: its scores are kept with the audit, "
+                "it itself is not, so a saved audit cannot score new rows with it."
+            )
+            notices.append(Notice("foreign-detector", "info", message))
+    return notices
+
+
 def usefulness_notices(result: AuditResult) -> list[Notice]:
     """About detectors that are fair because useless."""
     notices = []
-    for method in METHODS:
+    for method in result.scores:
         metrics = result.metrics(method)
         if metrics.auc_roc is not None and metrics.auc_roc < _USELESS_AUC:
             message = (

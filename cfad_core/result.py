@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import PAPER_QUANTILES, AuditConfig, from_plain
+from cfad_core.config import METHODS, PAPER_QUANTILES, AuditConfig, TwinRule, from_plain
 from cfad_core.data.encoding import Decoded, Encoding
 from cfad_core.data.problems import Severity
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.detectors.autoencoder import Autoencoder
+from cfad_core.detectors.base import Detector, SavedDetector
+from cfad_core.detectors.catalogue import CATALOGUE
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.evaluation.densities import Densities, score_densities
@@ -30,8 +31,8 @@ from cfad_core.files import staged_folder
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-METHODS = ("ae", "cfad", "twin")
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+_READABLE = (2, 3)  # version 2 knew only three methods, and one rule of twin scoring
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class AuditResult:
     ----------
     roles, config : what was asked
     encoding, scm, detectors : what scores new rows
+    twin_rule : how twin scoring makes one score of two
     judge : the independent SCM, or None if the true counterfactuals were known
     people, scores : the test rows and their scores by method
     notices : what the reader must know
@@ -107,7 +109,8 @@ class AuditResult:
     encoding: Encoding
     scm: StructuralModel
     judge: StructuralModel | None
-    detectors: dict[str, Autoencoder]
+    detectors: dict[str, Detector]
+    twin_rule: TwinRule
     people: People
     scores: dict[str, MethodScores]
     notices: tuple[Notice, ...]
@@ -171,7 +174,7 @@ class AuditResult:
         return score_densities(sets, bins=bins, log=log)
 
     def score(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Score new rows with every method.
+        """Score new rows with every method whose detector is here: one of another library is not saved with an audit.
 
         Returns
         -------
@@ -185,10 +188,13 @@ class AuditResult:
             name: (model.anomaly_score(x[:, 1:]), model.anomaly_score(counterfactual[:, 1:]))
             for name, model in self.detectors.items()
         }
-        alike = twin_score(*scores["cfad"], self.config.detector.twin)  # a twin's twin is the person
-        scores["twin"] = (alike, alike)
+        if "twin" in self.scores:
+            alike = twin_score(*scores["cfad"], self.twin_rule)  # a twin's twin is the person
+            scores["twin"] = (alike, alike)
         columns: dict[str, NDArray[Any]] = {}
-        for method in METHODS:
+        for method in self.scores:
+            if method not in scores:
+                continue
             here, there = scores[method]
             threshold = self.threshold(method)
             columns[f"{method}_score"] = here
@@ -244,8 +250,9 @@ class AuditResult:
                     "metrics": dataclasses.asdict(self.metrics(method)),
                     "curve": self.quantile_curve(method),
                 }
-                for method in METHODS
+                for method in self.scores
             },
+            "twin_rule": self.twin_rule,
             "notices": [dataclasses.asdict(notice) for notice in self.notices],
             "seconds": self.seconds,
             "versions": self.versions,
@@ -260,6 +267,7 @@ class AuditResult:
             weights = {
                 f"{name}.{key}": np.ascontiguousarray(array)
                 for name, model in self.detectors.items()
+                if isinstance(model, SavedDetector)
                 for key, array in model.state().items()
             }
             save_file(weights, stage / "detectors.safetensors")
@@ -292,10 +300,10 @@ class AuditResult:
             raise InvalidArtifactError(f"'{folder}' holds no audit: there is no audit.json in it.")
         try:
             text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
-            if text["schema_version"] != SCHEMA_VERSION:
+            if text["schema_version"] not in _READABLE:
                 raise InvalidArtifactError(
                     f"The audit in '{folder}' has schema version {text['schema_version']}; "
-                    f"this program reads {SCHEMA_VERSION}."
+                    f"this program reads {' and '.join(map(str, _READABLE))}."
                 )
             return _read(folder, text)
         except InvalidArtifactError:
@@ -310,19 +318,22 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
     variables = {world: pd.read_parquet(folder / f"{world}.parquet").to_numpy(dtype=np.float64) for world in worlds}
     weights = load_file(folder / "detectors.safetensors")
     train = load_file(folder / "train_scores.safetensors")
-    detectors = {
-        name: Autoencoder.from_state(
-            {k.removeprefix(f"{name}."): v for k, v in weights.items() if k.startswith(f"{name}.")}
-        )
-        for name in ("ae", "cfad")
+    states: dict[str, dict[str, Any]] = {}
+    for key, array in weights.items():
+        name, _, part = key.partition(".")
+        states.setdefault(name, {})[part] = array
+    detectors: dict[str, Detector] = {
+        name: CATALOGUE[name].from_state(states[name]) for name in METHODS if name in states
     }
+    config = AuditConfig.from_dict(text["config"])
     return AuditResult(
         roles=ColumnRoles.from_dict(text["roles"]),
-        config=AuditConfig.from_dict(text["config"]),
+        config=config,
         encoding=Encoding.from_dict(text["encoding"]),
         scm=StructuralModel.load(folder / "scm"),
         judge=StructuralModel.load(folder / "judge") if text["judge"] == "independent SCM" else None,
         detectors=detectors,
+        twin_rule=text.get("twin_rule", config.detector.twin),
         people=People(
             row=people["row"].to_numpy(dtype=np.int64),
             is_anomaly=people["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in people else None,
@@ -333,7 +344,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
                 train=train[method],
                 **{world: people[f"{method}_{world}"].to_numpy(dtype=np.float64) for world in worlds},
             )
-            for method in METHODS
+            for method in text["methods"]
         },
         notices=tuple(from_plain(Notice, notice, "notice") for notice in text["notices"]),
         data_digest=text["data_digest"],

@@ -6,7 +6,9 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from cfad_core.progress import Progress
 
@@ -80,3 +82,23 @@ def dense_network(widths: list[int], activation: type[torch.nn.Module]) -> torch
     for before, after in itertools.pairwise(widths):
         layers += [torch.nn.Linear(before, after), activation()]
     return torch.nn.Sequential(*layers[:-1])
+
+
+def network_state(network: torch.nn.Sequential, prefix: str) -> dict[str, NDArray[np.generic]]:
+    """The weights of a network as arrays, by name."""
+    return {f"{prefix}.{name}": tensor.numpy() for name, tensor in network.state_dict().items()}
+
+
+def network_from_state(arrays: Mapping[str, NDArray[np.generic]], prefix: str) -> torch.nn.Sequential:
+    """The dense network with ReLU whose ``network_state`` this is."""
+    tensors = {
+        name.removeprefix(f"{prefix}."): torch.from_numpy(array.copy())
+        for name, array in arrays.items()
+        if name.startswith(f"{prefix}.")
+    }
+    layers = sorted((int(name.split(".")[0]), name) for name in tensors if name.endswith("weight"))
+    widths = [tensors[layers[0][1]].shape[1], *(tensors[name].shape[0] for _, name in layers)]
+    with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced at once
+        network = dense_network(widths, torch.nn.ReLU)
+    network.load_state_dict(tensors)
+    return network

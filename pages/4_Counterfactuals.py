@@ -16,10 +16,11 @@ frame.open_page("Counterfactuals")
 st.title("Counterfactuals")
 record, result = frame.finished_audit()
 left, right = st.columns([1, 2])
+methods = list(result.scores)
 method = left.segmented_control(
     "Method",
-    list(result.scores),
-    default=(record.threshold or {}).get("method", "ae"),
+    methods,
+    default=(record.threshold or {}).get("method", methods[0]),
     key=f"method-{record.id}",
     format_func=lambda m: METHOD_NAMES.get(m, m),
     required=True,
@@ -30,7 +31,7 @@ choice = right.segmented_control(
     default="whose outcome flips",
     required=True,
 )
-method, choice = method or "ae", choice or "all"
+method, choice = method or methods[0], choice or "all"
 scores = result.scores[method]
 threshold, how = operating_threshold(record, result, method)
 here, there = scores.factual > threshold, scores.counterfactual > threshold
@@ -91,9 +92,13 @@ with words:
     )
     st.caption("The person's row in the table's own units, and the row they would have had in the other group.")
 with picture:
-    variables, parts = contributions_of(result, method, person)
-    st.plotly_chart(contributions_figure(variables, parts[0], parts[1]), width="stretch", key="contributions")
-    st.caption("What each attribute adds to the score in each world: how badly the detector could reconstruct it.")
+    explained = contributions_of(result, method, person)
+    if explained is None:
+        st.info(f"The score of {METHOD_NAMES.get(method, method)} is no sum over attributes; it cannot be split up.")
+    else:
+        variables, parts = explained
+        st.plotly_chart(contributions_figure(variables, parts[0], parts[1]), width="stretch", key="contributions")
+        st.caption("What each attribute adds to the score in each world: how badly the detector could reconstruct it.")
 st.download_button(
     "Download both worlds of this person (CSV)",
     safe_for_spreadsheets(compared.drop(columns="moved")).to_csv(index=False),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.detectors.base import ExplainedDetector
 from cfad_core.result import AuditResult
 
 Floats = NDArray[np.float64]
@@ -56,9 +57,14 @@ def _shown(frame: pd.DataFrame, names: list[str]) -> list[str]:
     return ["" if pd.isna(cell) else f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells]
 
 
-def contributions_of(result: AuditResult, method: str, person: int) -> tuple[list[str], Floats]:
-    """The variables, and the part of each in the score, in both worlds; shape (2, variables)."""
-    detector = result.detectors["ae" if method == "ae" else "cfad"]
+def contributions_of(result: AuditResult, method: str, person: int) -> tuple[list[str], Floats] | None:
+    """The variables, and the part of each in the score, in both worlds; shape (2, variables).
+
+    None if the method's score is no sum over columns.
+    """
+    detector = result.detectors.get("cfad" if method == "twin" else method)
+    if not isinstance(detector, ExplainedDetector):
+        return None
     both = np.concatenate([result.people.factual[[person]], result.people.counterfactual[[person]]])
     parts = detector.contributions(both[:, 1:])
     names = [variable.name for variable in result.encoding.variables]
@@ -66,6 +72,8 @@ def contributions_of(result: AuditResult, method: str, person: int) -> tuple[lis
     summed: Floats = np.zeros((2, len(names)))
     for world, line in enumerate(parts):
         np.add.at(summed[world], member, line)
-    if method == "twin":  # the mean of both worlds is one and the same in both
-        summed = np.stack([summed.mean(axis=0)] * 2)
+    if method == "twin":  # one and the same in both worlds: their mean, or one of the two
+        totals = summed.sum(axis=1)
+        chosen = {"min": summed[totals.argmin()], "max": summed[totals.argmax()]}
+        summed = np.stack([chosen.get(result.twin_rule, summed.mean(axis=0))] * 2)
     return names, summed

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import streamlit as st
 
-from cfad_core.audit import STAGES
+from cfad_core.audit import stages
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.comparison import same_but_seed
 from cfad_core.dashboard.drafts import again
@@ -26,7 +26,12 @@ STAGE_NAMES = {
     "judge: discovery": "Learning an independent judge's graph",
     "judge: edge selection": "Choosing the judge's edges",
     "judge: refit": "Fitting the judge's model",
+    "pca": "Fitting PCA",
+    "ocsvm": "Fitting OC-SVM",
+    "iforest": "Growing iForest",
     "autoencoder": "Training the plain detector",
+    "dcfod": "Training DCFOD",
+    "fairod": "Training FairOD",
     "fair fine-tuning": "Making both worlds alike",
     "evaluation": "Scoring everybody in every world",
 }
@@ -57,31 +62,41 @@ def watch(audit: str) -> None:
         st.caption("You can leave this page or close the browser; the audit goes on. Its address brings you back.")
     with curves:
         _curve(
+            record,
             reports,
             "loss",
             "loss",
             "The loss of each stage. It levels off when the stage has learned what it can.",
             log=False,
         )
-        _curve(reports, "h", "acyclicity h", "How far the graph is from having no cycles. It goes to zero.", log=True)
+        _curve(
+            record,
+            reports,
+            "h",
+            "acyclicity h",
+            "How far the graph is from having no cycles. It goes to zero.",
+            log=True,
+        )
+
+
+def _stages(record: AuditRecord) -> list[str]:
+    return list(stages(record.config, knows_truth="test_counterfactual" in record.tables))
 
 
 def _stage_list(record: AuditRecord, reports: list[Report]) -> None:
     seen = {report.stage: report for report in reports}
-    for stage in STAGES:
+    for stage in _stages(record):
         if stage in seen:
             report = seen[stage]
             ended = stage != record.stage or report.step >= report.total
             st.markdown(f"{'✓' if ended else '▸'} {STAGE_NAMES[stage]}")
-        elif "edge selection" not in stage and not (
-            stage.startswith("judge") and "test_counterfactual" in record.tables
-        ):
+        elif "edge selection" not in stage:  # only some tables need it
             st.markdown(f":gray[○ {STAGE_NAMES[stage]}]")
 
 
-def _curve(reports: list[Report], key: str, name: str, reading: str, *, log: bool) -> None:
+def _curve(record: AuditRecord, reports: list[Report], key: str, name: str, reading: str, *, log: bool) -> None:
     series = {}
-    for stage in STAGES:
+    for stage in _stages(record):
         points = [
             (report.at, report.numbers[key]) for report in reports if report.stage == stage and key in report.numbers
         ]

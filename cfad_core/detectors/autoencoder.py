@@ -13,7 +13,7 @@ worlds are encoded, and so scored, alike.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,29 +21,20 @@ import torch
 from numpy.typing import NDArray
 
 from cfad_core.config import DetectorConfig
-from cfad_core.errors import InvalidDataError
+from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
 from cfad_core.progress import Progress
-from cfad_core.training import dense_network, steps_for, train
+from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
 
-Floats = NDArray[np.float64]
-
-_BLOCK = 1024  # rows scored at once, always exactly as many: the same arithmetic for every row
+_CODED = 0.96  # share of the variance that the code has room for
+_LARGEST_CODE = 32
 _DISCRIMINATOR_WIDTH = 64
-_LARGEST_INPUT = 1e9  # standard deviations; beyond, everything is equally absurd
 
 
 @dataclass(frozen=True)
 class Autoencoder:
-    """A trained autoencoder with the scaling of its inputs.
+    """A trained autoencoder with the scaling of its inputs."""
 
-    Attributes
-    ----------
-    center, scale : (m,), inputs are ``(x - center) / scale``
-    encoder, decoder : the networks
-    """
-
-    center: Floats
-    scale: Floats
+    inputs: Inputs
     encoder: torch.nn.Sequential
     decoder: torch.nn.Sequential
 
@@ -58,83 +49,66 @@ class Autoencoder:
 
     def contributions(self, x: Floats) -> Floats:
         """The part of each attribute in the score, shape (n, m); a row sums to its score."""
-        if x.ndim != 2 or x.shape[1] != len(self.center):
-            raise InvalidDataError(f"Expected rows of {len(self.center)} attributes; got an array of shape {x.shape}.")
-        inputs = self.prepare(x)
-        parts = np.empty(x.shape)
-        with torch.no_grad():
-            for start in range(0, len(x), _BLOCK):
-                rows = inputs[start : start + _BLOCK]
-                block = torch.zeros((_BLOCK, x.shape[1]))
-                block[: len(rows)] = rows
-                error = block - self.decoder(self.encoder(block))
-                parts[start : start + _BLOCK] = error[: len(rows)].double().numpy() ** 2
-        return parts
+        return squared_errors(lambda rows: self.decoder(self.encoder(rows)), self.inputs(x))
 
     def prepare(self, x: Floats) -> torch.Tensor:
-        """Scaled inputs of the network, within what its arithmetic can carry."""
-        scaled = np.clip((x - self.center) / self.scale, -_LARGEST_INPUT, _LARGEST_INPUT)
-        return torch.from_numpy(scaled.astype(np.float32))
+        """Scaled inputs of the network."""
+        return torch.from_numpy(self.inputs(x).astype(np.float32))
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Everything that must be saved, by name."""
-        arrays: dict[str, NDArray[np.generic]] = {"center": self.center, "scale": self.scale}
-        for part, network in (("encoder", self.encoder), ("decoder", self.decoder)):
-            for name, tensor in network.state_dict().items():
-                arrays[f"{part}.{name}"] = tensor.numpy()
-        return arrays
+        networks = network_state(self.encoder, "encoder") | network_state(self.decoder, "decoder")
+        return self.inputs.state() | networks
 
     @staticmethod
-    def from_state(arrays: Mapping[str, NDArray[np.generic]]) -> Autoencoder:
+    def from_state(arrays: State) -> Autoencoder:
         """Rebuild what ``state`` described."""
-        networks = []
-        for part in ("encoder", "decoder"):
-            tensors = {
-                name.removeprefix(f"{part}."): torch.from_numpy(array.copy())
-                for name, array in arrays.items()
-                if name.startswith(f"{part}.")
-            }
-            layers = sorted((int(name.split(".")[0]), name) for name in tensors if name.endswith("weight"))
-            widths = [tensors[layers[0][1]].shape[1], *(tensors[name].shape[0] for _, name in layers)]
-            with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced at once
-                network = dense_network(widths, torch.nn.ReLU)
-            network.load_state_dict(tensors)
-            networks.append(network)
-        center, scale = (arrays[name].astype(np.float64) for name in ("center", "scale"))
-        return Autoencoder(center, scale, *networks)
+        encoder, decoder = (network_from_state(arrays, part) for part in ("encoder", "decoder"))
+        return Autoencoder(Inputs.from_state(arrays), encoder, decoder)
 
 
-def code_size(n_attributes: int, config: DetectorConfig) -> int:
-    """As configured, or three fewer than the attributes, between 2 and 32."""
-    return config.code_size if config.code_size is not None else int(np.clip(n_attributes - 3, 2, 32))
+def squared_errors(reconstruct: Callable[[torch.Tensor], torch.Tensor], inputs: Floats) -> Floats:
+    """Squared reconstruction error of each scaled cell, (n, m)."""
+
+    def errors(block: Floats) -> Floats:
+        rows = torch.from_numpy(block.astype(np.float32))
+        with torch.no_grad():
+            found: Floats = (rows - reconstruct(rows)).double().numpy() ** 2
+        return found
+
+    return in_blocks(errors, inputs)
 
 
-def train_autoencoder(
-    x: Floats, config: DetectorConfig, *, seed: int, progress: Progress, variables: Sequence[str] | None = None
-) -> Autoencoder:
-    """Train on normal rows x (n, m).
+def code_size(inputs: Floats, config: DetectorConfig) -> int:
+    """As configured, or as many as principal components hold ``_CODED`` of the variance of the scaled rows (n, m).
 
-    Parameters
-    ----------
-    variables : the variable of each column, where some have several; each variable gets the same weight
+    Never more than all but one of the columns, unless there is only one: a code of full size learns nothing.
     """
-    scale = _scales(x, variables)
+    if config.code_size is not None:
+        return config.code_size
+    sizes = np.linalg.svd(inputs - inputs.mean(axis=0), compute_uv=False) ** 2
+    share = np.cumsum(sizes) / max(float(sizes.sum()), 1e-300)
+    return int(np.clip(np.searchsorted(share, _CODED) + 1, 1, min(_LARGEST_CODE, max(1, inputs.shape[1] - 1))))
+
+
+def train_autoencoder(rows: TrainingRows, config: DetectorConfig, *, seed: int, progress: Progress) -> Autoencoder:
+    """Train on the factual rows."""
+    columns = rows.x.shape[1]
+    code = code_size(rows.inputs(rows.x), config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        code = code_size(x.shape[1], config)
         model = Autoencoder(
-            center=x.mean(axis=0),
-            scale=np.where(scale > 0.0, scale, 1.0),
-            encoder=dense_network([x.shape[1], config.width, config.width, code], torch.nn.ReLU),
-            decoder=dense_network([code, config.width, config.width, x.shape[1]], torch.nn.ReLU),
+            inputs=rows.inputs,
+            encoder=dense_network([columns, config.width, config.width, code], torch.nn.ReLU),
+            decoder=dense_network([code, config.width, config.width, columns], torch.nn.ReLU),
         )
-    inputs = model.prepare(x)
-    steps = steps_for(config.epochs, len(x), config.batch_size)
+    inputs = model.prepare(rows.x)
+    steps = steps_for(config.epochs, len(inputs), config.batch_size)
     optimiser = torch.optim.Adam(_parameters(model), lr=config.learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
 
-    def step(rows: torch.Tensor) -> Mapping[str, torch.Tensor]:
-        batch = inputs[rows]
+    def step(batch_rows: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        batch = inputs[batch_rows]
         loss = ((batch - model.decoder(model.encoder(batch))) ** 2).mean()
         optimiser.zero_grad()
         loss.backward()
@@ -144,7 +118,7 @@ def train_autoencoder(
 
     train(
         step,
-        n_rows=len(x),
+        n_rows=len(inputs),
         batch_size=config.batch_size,
         steps=steps,
         generator=torch.Generator().manual_seed(seed),
@@ -152,16 +126,6 @@ def train_autoencoder(
         progress=progress,
     )
     return model
-
-
-def _scales(x: Floats, variables: Sequence[str] | None) -> Floats:
-    """(m,), such that every variable has variance 1, all its columns together."""
-    variance = x.var(axis=0)
-    if variables is not None:
-        _, member = np.unique(np.asarray(variables, dtype=object).astype(str), return_inverse=True)
-        variance = np.bincount(member, weights=variance)[member]
-    scale: Floats = np.sqrt(variance)
-    return scale
 
 
 def fine_tune(

@@ -1,0 +1,156 @@
+"""DCFOD: deep clustering that cannot tell the groups apart (Song, Li and Liu, KDD 2021).
+
+Rows are encoded, decoded, and clustered softly around K learnable centroids; a discriminator behind gradient reversal
+keeps the group out of the codes. With distances ``d_ij`` of code i to centroid j,
+
+    q_ij ~ 1 / (1 + d_ij^2),   p_ij ~ q_ij^2 / sum_i q_ij,   KL_i = sum_j p_ij log(p_ij / q_ij)
+    o_i  = min_j d_ij / (the largest such distance in that cluster),   w = softmax(-o)
+    loss = sum_i w_i (8 R_i + KL_i) + 100 CE(discriminator, group)
+
+``R_i`` being the squared reconstruction error. The score is ``o_i`` with the largest distances of the *training* rows,
+so that it is a matter of the row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from cfad_core.config import DcfodConfig
+from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
+from cfad_core.progress import Progress
+from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
+
+STAGE = "dcfod"
+_RECONSTRUCTION, _ADVERSARY = 8.0, 100.0  # weights in the loss
+_DROPOUT = 0.1
+_KMEANS_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class ClusterDistance:
+    """``g(x) = d(E(z), nearest centroid) / radius of its cluster``.
+
+    Attributes
+    ----------
+    centroids : (K, code)
+    radius : (K,), the largest distance of a training row that is nearest to each
+    """
+
+    inputs: Inputs
+    encoder: torch.nn.Sequential
+    centroids: Floats
+    radius: Floats
+
+    def anomaly_score(self, x: Floats) -> Floats:
+        def score(block: Floats) -> Floats:
+            distance = _distances(self.encoder, self.centroids, block)
+            nearest = distance.argmin(axis=1)
+            found: Floats = distance[np.arange(len(block)), nearest] / self.radius[nearest]
+            return found
+
+        return in_blocks(score, self.inputs(x))
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        arrays = {"centroids": self.centroids, "radius": self.radius}
+        return {**self.inputs.state(), **network_state(self.encoder, "encoder"), **arrays}
+
+    @staticmethod
+    def from_state(arrays: State) -> ClusterDistance:
+        encoder = network_from_state(arrays, "encoder")
+        centroids, radius = (arrays[name].astype(np.float64) for name in ("centroids", "radius"))
+        return ClusterDistance(Inputs.from_state(arrays), encoder, centroids, radius)
+
+
+def fit_dcfod(rows: TrainingRows, config: DcfodConfig, *, seed: int, progress: Progress) -> ClusterDistance:
+    """Train on normal rows; the groups are used here, and only here."""
+    inputs = rows.inputs
+    z = inputs(rows.x)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        training = _Training(z, rows.sensitive, config, seed)
+        train(
+            training.step,
+            n_rows=len(z),
+            batch_size=config.batch_size,
+            steps=steps_for(config.epochs, len(z), config.batch_size),
+            generator=torch.Generator().manual_seed(seed),
+            stage=STAGE,
+            progress=progress,
+        )
+    centroids: Floats = training.centroids.detach().double().numpy()
+    distance = in_blocks(lambda block: _distances(training.encoder, centroids, block), z)
+    nearest, radius = distance.argmin(axis=1), np.zeros(len(centroids))
+    np.maximum.at(radius, nearest, distance.min(axis=1))
+    # a cluster that lost all its rows is as wide as the widest: nobody is an outlier for having come to it
+    widest = float(radius.max()) or 1.0
+    return ClusterDistance(inputs, training.encoder, centroids, np.where(radius > 0.0, radius, widest))
+
+
+class _Training:
+    """The networks, the centroids, and one step of training them all."""
+
+    def __init__(self, z: Floats, sensitive: Floats, config: DcfodConfig, seed: int) -> None:
+        widths = [z.shape[1], *config.widths, config.code_size]
+        self.rows = torch.from_numpy(z.astype(np.float32))
+        self.group = torch.from_numpy((sensitive > 0.0).astype(np.int64))
+        self.encoder = dense_network(widths, torch.nn.ReLU)
+        self.decoder = dense_network(widths[::-1], torch.nn.ReLU)
+        self.discriminator = dense_network([config.code_size, *config.widths, 2], torch.nn.ReLU)
+        self.centroids = torch.nn.Parameter(self._first_centroids(config.clusters, seed))
+        networks = (self.encoder, self.decoder, self.discriminator)
+        self.optimiser = torch.optim.Adam(
+            [
+                {"params": [p for network in networks for p in network.parameters()], "lr": config.learning_rate},
+                {"params": [self.centroids], "lr": config.centroid_learning_rate},
+            ]
+        )
+
+    def _first_centroids(self, clusters: int, seed: int) -> torch.Tensor:
+        from sklearn.cluster import KMeans
+
+        with torch.no_grad():
+            codes = self.encoder(self.rows[:_KMEANS_ROWS]).numpy()
+        clusters = min(clusters, len(np.unique(codes, axis=0)))
+        found = KMeans(clusters, n_init=3, random_state=seed).fit(codes)
+        return torch.from_numpy(found.cluster_centers_.astype(np.float32))
+
+    def step(self, batch: torch.Tensor) -> Mapping[str, torch.Tensor]:
+        rows = self.rows[batch]
+        codes = self.encoder(torch.nn.functional.dropout(rows, _DROPOUT))
+        reconstruction = ((rows - self.decoder(codes)) ** 2).sum(dim=1)
+        divergence, oddity = _clustering(codes, self.centroids)
+        weight = torch.softmax(-oddity.detach(), dim=0)
+        reversed_codes = 2.0 * codes.detach() - codes  # the same values, and the gradient turned round
+        told_apart = torch.nn.functional.cross_entropy(self.discriminator(reversed_codes), self.group[batch])
+        loss = (weight * (_RECONSTRUCTION * reconstruction + divergence)).sum() + _ADVERSARY * told_apart
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+        return {"loss": reconstruction.mean(), "discriminator": told_apart}
+
+
+def _clustering(codes: torch.Tensor, centroids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """``KL_i`` and ``o_i`` of a batch, (b,) each."""
+    squares = ((codes[:, None, :] - centroids) ** 2).sum(dim=2)  # (b, K)
+    q = 1.0 / (1.0 + squares)
+    q = q / q.sum(dim=1, keepdim=True)
+    p = (q**2 / q.sum(dim=0)).detach()
+    p = p / p.sum(dim=1, keepdim=True)
+    divergence = (p * (p.log() - q.log())).sum(dim=1)
+    closest, nearest = squares.min(dim=1)
+    distance = closest.clamp_min(1e-12).sqrt()
+    radius = torch.zeros(len(centroids)).scatter_reduce(0, nearest, distance.detach(), "amax", include_self=True)
+    return divergence, distance / radius[nearest]
+
+
+def _distances(encoder: torch.nn.Sequential, centroids: Floats, block: Floats) -> Floats:
+    """Of the code of each scaled row to each centroid, (n, K)."""
+    with torch.no_grad():
+        codes: Floats = encoder(torch.from_numpy(block.astype(np.float32))).double().numpy()
+    found: Floats = np.sqrt(((codes[:, None, :] - centroids) ** 2).sum(axis=2))
+    return found

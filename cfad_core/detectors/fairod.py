@@ -1,0 +1,170 @@
+"""FairOD: an autoencoder whose scores do not follow the group, but keep each group's ranking (Shekhar et al. 2021).
+
+    L = alpha L_base + (1 - alpha) L_SP + gamma L_GF
+
+``L_base`` is the mean squared error, ``L_SP = |corr(score, S)|``, and ``L_GF`` sums over the groups ``1 - DCG / IDCG``:
+gains ``2^b - 1`` with b the min-maxed scores of the base model (alpha = 1, gamma = 0), soft ranks
+``1 + sum_k sigmoid(c (s_k - s_i))`` inside the group. The fair model starts from the base model's weights; alpha and
+gamma are chosen without labels, by how close the flag-rate ratio and the fidelity to the base ranking come to 1.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from cfad_core.config import FairodConfig
+from cfad_core.detectors.autoencoder import squared_errors
+from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows
+from cfad_core.progress import Progress
+from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
+
+STAGE = "fairod"
+_STEEPNESS = 100.0  # c: how close a soft rank is to a rank
+_FLAGGED = 0.05  # share of the rows that counts as flagged when candidates are compared
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """``g(x) = || z - D(z) ||^2 / m`` of one network D on min-maxed inputs."""
+
+    inputs: Inputs
+    network: torch.nn.Sequential
+
+    def anomaly_score(self, x: Floats) -> Floats:
+        total: Floats = self.contributions(x).sum(axis=1)
+        return total
+
+    def contributions(self, x: Floats) -> Floats:
+        """The part of each attribute in the score, (n, m)."""
+        return squared_errors(self.network, self.inputs(x)) / x.shape[1]
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        return self.inputs.state() | network_state(self.network, "network")
+
+    @staticmethod
+    def from_state(arrays: State) -> Reconstruction:
+        return Reconstruction(Inputs.from_state(arrays), network_from_state(arrays, "network"))
+
+
+def fit_fairod(rows: TrainingRows, config: FairodConfig, *, seed: int, progress: Progress) -> Reconstruction:
+    """Train the base model, then a fair one for each (alpha, gamma), and keep the one closest to both goals."""
+    low, high = rows.x.min(axis=0), rows.x.max(axis=0)
+    inputs = Inputs(low, np.where(high > low, high - low, 1.0))
+    training = _Training(inputs(rows.x), rows.sensitive > 0.0, config, seed, progress)
+    base = training.run(_first_network(rows.x.shape[1], config, seed), alpha=1.0, gamma=0.0)
+    if not config.candidates:
+        return Reconstruction(inputs, base)
+    base_score = training.score(base)
+    best, best_distance = base, np.inf
+    for alpha, gamma in config.candidates:
+        fair = training.run(copy.deepcopy(base), alpha, gamma, base_score)
+        distance = training.distance(training.score(fair), base_score)
+        if distance < best_distance:
+            best, best_distance = fair, distance
+    return Reconstruction(inputs, best)
+
+
+def _first_network(columns: int, config: FairodConfig, seed: int) -> torch.nn.Sequential:
+    hidden = config.hidden if config.hidden is not None else (2 if columns <= 100 else 8)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return dense_network([columns, hidden, hidden, columns], torch.nn.ReLU)
+
+
+class _Training:
+    """The rows, and how models on them are trained and compared."""
+
+    def __init__(
+        self, z: Floats, is_second: NDArray[np.bool_], config: FairodConfig, seed: int, progress: Progress
+    ) -> None:
+        self.z, self.groups = z, (~is_second, is_second)
+        self.rows = torch.from_numpy(z.astype(np.float32))
+        self.sensitive = torch.from_numpy(np.where(is_second, 1.0, -1.0).astype(np.float32))
+        self.config, self.seed, self.progress = config, seed, progress
+        self.steps = steps_for(config.epochs, len(z), config.batch_size)
+        self.runs = 0
+
+    def run(
+        self, network: torch.nn.Sequential, alpha: float, gamma: float, base_score: Floats | None = None
+    ) -> torch.nn.Sequential:
+        """Train the network in place."""
+        gains = None if base_score is None else torch.from_numpy(_gains(base_score).astype(np.float32))
+        optimiser = torch.optim.Adam(network.parameters(), lr=self.config.learning_rate)
+
+        def step(batch: torch.Tensor) -> Mapping[str, torch.Tensor]:
+            rows = self.rows[batch]
+            score = ((rows - network(rows)) ** 2).mean(dim=1)
+            loss = alpha * score.mean()
+            if gains is not None:
+                sensitive = self.sensitive[batch]
+                loss = loss + (1.0 - alpha) * correlation(score, sensitive).abs()
+                for sign in (-1.0, 1.0):
+                    members = sensitive == sign
+                    if int(members.sum()) >= 2:
+                        loss = loss + gamma * infidelity(score[members], gains[batch][members])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            return {"loss": loss}
+
+        train(
+            step,
+            n_rows=len(self.z),
+            batch_size=self.config.batch_size,
+            steps=self.steps,
+            generator=torch.Generator().manual_seed(self.seed),
+            stage=STAGE,
+            progress=self.progress,
+            done=self.runs * self.steps,
+            total=(1 + len(self.config.candidates)) * self.steps,
+        )
+        self.runs += 1
+        return network
+
+    def score(self, network: torch.nn.Sequential) -> Floats:
+        mean: Floats = squared_errors(network, self.z).mean(axis=1)
+        return mean
+
+    def distance(self, score: Floats, base_score: Floats) -> float:
+        """From (flag-rate ratio, group fidelity) to (1, 1); labels have no part in it."""
+        flagged = score > np.quantile(score, 1.0 - _FLAGGED)
+        rates = [float(flagged[members].mean()) for members in self.groups]
+        ratio = min(rates) / max(rates) if max(rates) > 0.0 else 0.0
+        gains = _gains(base_score)
+        fidelity = min(_ranking_quality(score[members], gains[members]) for members in self.groups)
+        return float(np.hypot(1.0 - ratio, 1.0 - fidelity))
+
+
+def correlation(score: torch.Tensor, sensitive: torch.Tensor) -> torch.Tensor:
+    """Pearson's; 0 where one of the two does not vary."""
+    a, b = score - score.mean(), sensitive - sensitive.mean()
+    size = (a**2).sum().sqrt() * (b**2).sum().sqrt()
+    return (a * b).sum() / size if size > 1e-12 else (a * 0.0).sum()
+
+
+def infidelity(score: torch.Tensor, gains: torch.Tensor) -> torch.Tensor:
+    """``1 - DCG / IDCG`` of the soft ranks of the scores (g,) of one group."""
+    before = torch.sigmoid(_STEEPNESS * (score[None, :] - score[:, None])).sum(dim=1) - 0.5  # without oneself
+    dcg = (gains / torch.log2(2.0 + before)).sum()
+    ideal = (gains.sort(descending=True).values / torch.log2(2.0 + torch.arange(len(gains)))).sum()
+    return 1.0 - dcg / ideal if ideal > 0.0 else (score * 0.0).sum()
+
+
+def _gains(base_score: Floats) -> Floats:
+    spread = float(np.ptp(base_score)) or 1.0
+    gains: Floats = 2.0 ** ((base_score - base_score.min()) / spread) - 1.0
+    return gains
+
+
+def _ranking_quality(score: Floats, gains: Floats) -> float:
+    """``DCG / IDCG`` with true ranks."""
+    if len(score) < 2 or not gains.any():
+        return 1.0
+    discount = np.log2(2.0 + np.arange(len(score)))
+    return float(np.sum(gains[np.argsort(-score, kind="stable")] / discount) / np.sum(np.sort(gains)[::-1] / discount))

@@ -1,0 +1,99 @@
+"""Anybody's detector: whatever has ``fit`` and ``score_samples`` or ``decision_function``.
+
+Libraries disagree on the sign. scikit-learn's outlier detectors and density models score normal rows high, PyOD's
+score anomalies high. The adapter knows both and turns the scores once; of anything else it must be told.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from cfad_core.detectors.base import Floats, TrainingRows
+from cfad_core.errors import InvalidConfigError, InvalidDataError
+from cfad_core.progress import Progress
+
+Meaning = Literal["anomalous", "normal"]
+
+
+@dataclass(frozen=True)
+class ForeignDetector:
+    """Scores with another library's detector.
+
+    Attributes
+    ----------
+    estimator : has ``fit``, and ``score_samples`` or ``decision_function``
+    high_means : what a high score means; None: told from the estimator's library
+    """
+
+    estimator: Any
+    high_means: Meaning | None = None
+
+    def anomaly_score(self, x: Floats) -> Floats:
+        """Higher = more anomalous, whatever the library says."""
+        score, meaning = scoring(self.estimator, self.high_means)
+        found = np.asarray(score(x), dtype=np.float64)
+        if found.shape != (len(x),) or not np.isfinite(found).all():
+            raise InvalidDataError(
+                f"{type(self.estimator).__name__} must give one finite score for each of the {len(x)} rows; got "
+                f"an array of shape {found.shape}"
+                + ("." if found.shape != (len(x),) else f" with {int((~np.isfinite(found)).sum())} infinite or nan.")
+            )
+        return found if meaning == "anomalous" else -found
+
+
+def scoring(estimator: Any, high_means: Meaning | None = None) -> tuple[Any, Meaning]:
+    """The estimator's method that scores, and what a high score of it means.
+
+    Raises
+    ------
+    InvalidConfigError
+        If it has none, or its sign cannot be told.
+    """
+    name = type(estimator).__name__
+    if not callable(getattr(estimator, "fit", None)):
+        raise InvalidConfigError(f"A detector needs a method 'fit'; {name} has none.")
+    densities = getattr(estimator, "score_samples", None)
+    decisions = getattr(estimator, "decision_function", None)
+    if not callable(densities) and not callable(decisions):
+        remedy = " Create it with novelty=True." if name == "LocalOutlierFactor" else ""
+        raise InvalidConfigError(
+            f"A detector needs a method 'score_samples' or 'decision_function'; {name} has neither.{remedy}"
+        )
+    libraries = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
+    if "pyod" in libraries and callable(decisions):
+        return decisions, high_means or "anomalous"
+    if callable(densities):  # log-likelihoods, and scikit-learn's outlier detectors
+        if high_means is None and "sklearn" not in libraries:
+            raise _unknown_sign(name)
+        return densities, high_means or "normal"
+    if high_means is None and not _is_sklearn_outlier_detector(estimator):
+        raise _unknown_sign(name)
+    return decisions, high_means or "normal"
+
+
+def fit_foreign(detector: Any, rows: TrainingRows, *, stage: str, progress: Progress) -> ForeignDetector:
+    """Fit a copy of the detector, which is left as it is, on the normal rows."""
+    given = detector if isinstance(detector, ForeignDetector) else ForeignDetector(detector)
+    scoring(given.estimator, given.high_means)
+    progress.check(stage)
+    fitted = ForeignDetector(copy.deepcopy(given.estimator), given.high_means)
+    fitted.estimator.fit(rows.x)
+    progress.tick(stage, 1, 1)
+    return fitted
+
+
+def _is_sklearn_outlier_detector(estimator: Any) -> bool:
+    from sklearn.base import OutlierMixin
+
+    return isinstance(estimator, OutlierMixin)
+
+
+def _unknown_sign(name: str) -> InvalidConfigError:
+    return InvalidConfigError(
+        f"Whether a high score of {name} means anomalous or normal cannot be told; say so: "
+        "ForeignDetector(estimator, high_means='anomalous') or high_means='normal'."
+    )
