@@ -310,10 +310,11 @@ def _score(
         progress.tick("evaluation", len(scores), len(detectors) + 1)
     if "twin" in methods:
         fair = scores["cfad"]
+        here, there = np.split(fair.train, 2)
         alike = twin_score(fair.factual, fair.counterfactual, rule)
         their_twins = scored("cfad", _in_slices(scm.counterfactual, people.independent, progress)[:, 1:])
         scores["twin"] = MethodScores(
-            train=twin_score(*np.split(fair.train, 2), rule),
+            train=twin_score(here, there, rule),
             factual=alike,
             counterfactual=alike,
             independent=twin_score(fair.independent, their_twins, rule),

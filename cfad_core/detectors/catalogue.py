@@ -76,6 +76,6 @@ CATALOGUE: dict[Method, Entry] = {
 
 def needed(methods: tuple[Method, ...]) -> list[Method]:
     """The detectors to fit for these methods, in order: those that others start from come first."""
-    wanted = {"cfad" if method == "twin" else method for method in methods}
-    wanted |= {base for method in list(wanted) if (base := CATALOGUE[method].base) is not None}  # type: ignore[index]
+    wanted: set[Method] = {"cfad" if method == "twin" else method for method in methods}
+    wanted |= {base for method in wanted if (base := CATALOGUE[method].base) is not None}
     return [method for method in CATALOGUE if method in wanted]

@@ -62,7 +62,7 @@ def fit_pca(rows: TrainingRows, config: BaselineConfig, *, seed: int, progress: 
 class KernelMachine:
     """``g(x) = offset - sum_a w_a exp(-gamma ||z - a||^2)`` over some anchors ``a``.
 
-    Both the exact one-class SVM, whose anchors are its support vectors, and its Nystroem approximation are of this form.
+    The exact one-class SVM, whose anchors are its support vectors, and its Nystroem approximation are both of this form.
 
     Attributes
     ----------
@@ -167,8 +167,10 @@ class Forest:
 
     @staticmethod
     def from_state(arrays: State) -> Forest:
-        names = ("feature", "threshold", "left", "right", "length")
-        return Forest(Inputs.from_state(arrays), *(arrays[name] for name in names), usual=float(arrays["usual"][0]))
+        feature, left, right = (arrays[name].astype(np.int64) for name in ("feature", "left", "right"))
+        threshold, length = (arrays[name].astype(np.float64) for name in ("threshold", "length"))
+        usual = float(arrays["usual"][0])
+        return Forest(Inputs.from_state(arrays), feature, threshold, left, right, length, usual)
 
 
 def fit_iforest(rows: TrainingRows, config: BaselineConfig, *, seed: int, progress: Progress) -> Forest:

@@ -129,7 +129,7 @@ class _Training:
         told_apart = torch.nn.functional.cross_entropy(self.discriminator(reversed_codes), self.group[batch])
         loss = (weight * (_RECONSTRUCTION * reconstruction + divergence)).sum() + _ADVERSARY * told_apart
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.optimiser.step()
         return {"loss": reconstruction.mean(), "discriminator": told_apart}
 

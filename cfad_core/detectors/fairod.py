@@ -42,7 +42,8 @@ class Reconstruction:
 
     def contributions(self, x: Floats) -> Floats:
         """The part of each attribute in the score, (n, m)."""
-        return squared_errors(self.network, self.inputs(x)) / x.shape[1]
+        parts: Floats = squared_errors(self.network, self.inputs(x)) / x.shape[1]
+        return parts
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         return self.inputs.state() | network_state(self.network, "network")
