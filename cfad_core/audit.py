@@ -25,7 +25,7 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
-from cfad_core.detectors.base import Detector, Inputs, TrainingRows, alike_by_range, alike_by_variance
+from cfad_core.detectors.base import Detector, TrainingRows, alike_by_range, alike_by_variance
 from cfad_core.detectors.catalogue import CATALOGUE, needed
 from cfad_core.detectors.foreign import fit_foreign, scoring
 from cfad_core.detectors.twin import twin_score
@@ -41,6 +41,7 @@ JUDGE = "judge: "  # before the stages of the independent SCM
 # Usual shares of the time of Phase One, in order; those of the detectors are in their catalogue
 _PHASE_ONE = {"discovery": 20.0, "edge selection": 2.0, "refit": 1.0}
 _EVALUATION = 2.0
+_FAIRNESS_WEIGHT = {"variance": 1.0, "range": 0.5}  # lambda by the scale of the inputs
 _FOREIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _SLICE = 50_000  # rows between two looks at whether to stop
 
@@ -84,11 +85,11 @@ def run_audit(
     notices = [*data.notices, *graph_notices(scm, judge)]
 
     normal = data.train[data.train_is_normal]
-    rows = _training_rows(normal, _in_slices(scm.counterfactual, normal, progress), data.encoding, config)
-    fitted = _fit(rows, config, foreign, clock, progress)
+    settled = _settled(config, data.encoding, scm)
+    rows = _training_rows(normal, _in_slices(scm.counterfactual, normal, progress), data.encoding, settled)
+    fitted = _fit(rows, settled, foreign, clock, progress)
     notices += detector_notices(fitted)
 
-    rule = _twin_rule(config.detector.twin, data.encoding, scm)
     with clock.timing("evaluation"):
         people = People(
             row=data.test_rows,
@@ -97,6 +98,7 @@ def run_audit(
             counterfactual=_in_slices(scm.counterfactual, data.test, progress),
             independent=data.truth if judge is None else _in_slices(judge.counterfactual, data.test, progress),
         )
+        rule = settled.detector.twin or "mean"
         scores = _score((*config.methods, *foreign), fitted, rule, scm, rows, people, progress)
     result = AuditResult(
         roles=data.roles,
@@ -105,7 +107,7 @@ def run_audit(
         scm=scm,
         judge=judge,
         detectors=fitted,
-        twin_rule=rule,
+        detector=settled.detector,
         people=people,
         scores=scores,
         notices=tuple(notices),
@@ -236,13 +238,25 @@ def _learn_models(
     return mine, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
 
 
+def _settled(config: AuditConfig, encoding: Encoding, scm: StructuralModel) -> AuditConfig:
+    """The settings with what was left to the data filled in.
+
+    Twin scoring: with additive noise, a category's counterfactual lies between its levels. What a detector cannot
+    reconstruct there is the model's imprecision rather than the person's oddity, so the world that explains the person
+    better counts (``min``).
+    """
+    detector = config.detector
+    inputs = detector.inputs or ("variance" if encoding.scaling == "raw" else "range")
+    weight = _FAIRNESS_WEIGHT[inputs] if detector.fairness_weight is None else detector.fairness_weight
+    categories = {variable.name for variable in encoding.variables if variable.kind == "category"}
+    twin = detector.twin or ("min" if categories & set(scm.affected_names) else "mean")
+    return config.with_detector(inputs=inputs, fairness_weight=weight, twin=twin)
+
+
 def _training_rows(normal: Floats, counterfactual: Floats, encoding: Encoding, config: AuditConfig) -> TrainingRows:
-    x, variables = normal[:, 1:], encoding.column_variables[1:]
-    by_variance = config.detector.inputs == "variance" or (
-        config.detector.inputs == "auto" and encoding.scaling == "raw"
-    )
-    inputs: Inputs = (alike_by_variance if by_variance else alike_by_range)(x, variables)
-    return TrainingRows(x, counterfactual[:, 1:], normal[:, 0], inputs)
+    alike = alike_by_variance if config.detector.inputs == "variance" else alike_by_range
+    inputs = alike(normal[:, 1:], encoding.column_variables[1:])
+    return TrainingRows(normal[:, 1:], counterfactual[:, 1:], normal[:, 0], inputs)
 
 
 def _fit(
@@ -268,18 +282,6 @@ def _check_foreign(foreign: Mapping[str, Any]) -> None:
                 f"{', '.join(METHODS)}; got '{name}'."
             )
         scoring(getattr(detector, "estimator", detector), getattr(detector, "high_means", None))
-
-
-def _twin_rule(rule: TwinRule, encoding: Encoding, scm: StructuralModel) -> TwinRule:
-    """``auto`` resolved.
-
-    With additive noise, a category's counterfactual lies between its levels. What a detector cannot reconstruct there
-    is the model's imprecision rather than the person's oddity, so the world that explains the person better counts.
-    """
-    if rule != "auto":
-        return rule
-    categories = {variable.name for variable in encoding.variables if variable.kind == "category"}
-    return "min" if categories & set(scm.affected_names) else "mean"
 
 
 def _score(

@@ -15,8 +15,8 @@ Mode = Literal["joint", "paper"]
 Scaling = Literal["auto", "raw", "range"]
 Categories = Literal["levels", "most-frequent"]
 Method = Literal["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin"]
-InputScale = Literal["auto", "variance", "range"]
-TwinRule = Literal["auto", "mean", "max", "min"]
+InputScale = Literal["variance", "range"]
+TwinRule = Literal["mean", "max", "min"]
 PresetName = Literal["fast", "paper"]
 T = TypeVar("T")
 
@@ -73,35 +73,36 @@ class DiscoveryConfig:
 
 @dataclass(frozen=True)
 class DetectorConfig:
-    """Phase Two.
+    """Phase Two. ``None`` means: chosen by the data (``AuditResult.detector`` says how).
 
     Attributes
     ----------
-    inputs : whether every variable has the same ``variance`` or the same ``range``; ``auto``: the variance where all
+    inputs : whether every variable has the same ``variance`` or the same ``range``; ``None``: the variance where all
         columns share a scale, else the range
     code_size : of the autoencoder; ``None``: as many as principal components hold 96 % of the variance
     width : of its two hidden layers on each side
     epochs, batch_size, learning_rate : of the pre-training
     fair_epochs, fair_learning_rate : of the fine-tuning against the discriminator
     discriminator_learning_rate : of the discriminator
-    fairness_weight : lambda, weight of the discriminator's loss
+    fairness_weight : lambda, weight of the discriminator's loss; ``None``: 1 for inputs of the same variance, 0.5 for
+        inputs of the same range
     reconstruct_counterfactuals : whether fine-tuning also reconstructs the counterfactual rows
-    twin : how the scores of the two worlds become one; ``auto``: ``min`` if the sensitive attribute affects a column
-        that is not continuous, else ``mean``
+    twin : how the scores of the two worlds become one; ``None``: ``min`` if the sensitive attribute affects a category,
+        else ``mean``
     """
 
-    inputs: InputScale = "auto"
+    inputs: InputScale | None = None
     code_size: int | None = None
     width: int = 256
     epochs: int = 30
     batch_size: int = 256
     learning_rate: float = 1e-3
-    fair_epochs: int = 20
+    fair_epochs: int = 12
     fair_learning_rate: float = 3e-4
     discriminator_learning_rate: float = 1e-3
-    fairness_weight: float = 1.0
+    fairness_weight: float | None = None
     reconstruct_counterfactuals: bool = True
-    twin: TwinRule = "auto"
+    twin: TwinRule | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class DcfodConfig:
     ----------
     clusters : K
     widths, code_size : of the encoder; the decoder mirrors it, the discriminator has the same widths
-    learning_rate, centroid_learning_rate, epochs, batch_size : of the training
+    learning_rate, centroid_learning_rate, epochs, batch_size : of the training; at least 300 steps
     """
 
     clusters: int = 10
@@ -132,14 +133,14 @@ class FairodConfig:
     ----------
     hidden : width of both hidden layers; ``None``: 2 for up to 100 columns, else 8
     candidates : pairs (alpha, gamma) to choose from; none: the base model alone
-    epochs, batch_size, learning_rate : of each training
+    steps, batch_size, learning_rate : of each training
     """
 
     hidden: int | None = None
     candidates: tuple[tuple[float, float], ...] = tuple((a, g) for a in (0.01, 0.5, 0.9) for g in (0.01, 0.1, 1.0))
-    epochs: int = 20
+    steps: int = 1000
     batch_size: int = 256
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ def _build(kind: Any, value: Any, where: str) -> Any:
         if value not in args:
             raise InvalidConfigError(f"'{where}' must be one of {', '.join(map(str, args))}; got {value!r}.")
         return value
-    if origin is types.UnionType:
+    if origin in (types.UnionType, typing.Union):  # of a Literal it is the second
         return None if value is None else _build(next(a for a in args if a is not type(None)), value, where)
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
@@ -273,10 +274,12 @@ def _check_ranges(config: AuditConfig) -> None:
         ("scaling", config.scaling, Scaling),
         ("categories", config.categories, Categories),
         ("discovery.mode", discovery.mode, Mode),
-        ("detector.inputs", detector.inputs, InputScale),
-        ("detector.twin", detector.twin, TwinRule),
         *(("methods", method, Method) for method in config.methods),
     ]
+    if detector.inputs is not None:
+        choices.append(("detector.inputs", detector.inputs, InputScale))
+    if detector.twin is not None:
+        choices.append(("detector.twin", detector.twin, TwinRule))
     for name, choice, known in choices:
         if choice not in get_args(known):
             raise InvalidConfigError(f"'{name}' must be one of {', '.join(get_args(known))}; got {choice!r}.")
@@ -293,7 +296,6 @@ def _check_ranges(config: AuditConfig) -> None:
         ("detector.epochs", detector.epochs, 1, 10**6),
         ("detector.fair_epochs", detector.fair_epochs, 0, 10**6),
         ("detector.batch_size", detector.batch_size, 2, 10**9),
-        ("detector.fairness_weight", detector.fairness_weight, 0.0, 1e6),
         ("discovery.learning_rate", discovery.learning_rate, 1e-8, 10.0),
         ("detector.learning_rate", detector.learning_rate, 1e-8, 10.0),
         ("detector.fair_learning_rate", detector.fair_learning_rate, 0.0, 10.0),
@@ -306,9 +308,12 @@ def _check_ranges(config: AuditConfig) -> None:
         *(("baselines.dcfod.widths", width, 1, 65536) for width in baselines.dcfod.widths),
         *(("baselines.fairod.candidates", number, 0.0, 1e6) for pair in baselines.fairod.candidates for number in pair),
     ]
+    within += [
+        ("baselines.dcfod.epochs", baselines.dcfod.epochs, 1, 10**6),
+        ("baselines.fairod.steps", baselines.fairod.steps, 1, 10**7),
+    ]
     for name, training in (("dcfod", baselines.dcfod), ("fairod", baselines.fairod)):
         within += [
-            (f"baselines.{name}.epochs", training.epochs, 1, 10**6),
             (f"baselines.{name}.batch_size", training.batch_size, 2, 10**9),
             (f"baselines.{name}.learning_rate", training.learning_rate, 1e-8, 10.0),
         ]
@@ -320,6 +325,8 @@ def _check_ranges(config: AuditConfig) -> None:
         within.append(("discovery.l1", discovery.l1, 0.0, 1e6))
     if discovery.prune is not None:
         within.append(("discovery.prune", discovery.prune, 0.0, 1.0))
+    if detector.fairness_weight is not None:
+        within.append(("detector.fairness_weight", detector.fairness_weight, 0.0, 1e6))
     if detector.code_size is not None:
         within.append(("detector.code_size", detector.code_size, 1, 65536))
     for name, value, low, high in within:

@@ -310,7 +310,11 @@ class Task:
 
 
 def run_many(
-    tasks: Sequence[Task], workers: int = 1, scheduler: str | None = None, progress: Progress | None = None
+    tasks: Sequence[Task],
+    workers: int = 1,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    keep: Callable[[Task, Any], None] | None = None,
 ) -> list[Any]:
     """Run independent tasks, each in a process of its own, and return their results in order.
 
@@ -318,6 +322,7 @@ def run_many(
     ----------
     workers : at once on this machine; each gets its share of the cores
     scheduler : address of a Dask cluster to run on instead
+    keep : called with each task and its result as soon as it has one
     """
     progress = progress or Progress()
     if workers < 1:
@@ -325,14 +330,15 @@ def run_many(
     stop = threading.Event()
     with _pool(workers, scheduler, stop) as submit:
         futures = [submit(task) for task in tasks]
+        waiting = dict(zip(futures, tasks, strict=True))
         try:
-            while not all(future.done() for future in futures):
-                done = [future for future in futures if future.done()]
-                progress.tick("runs", len(done), len(futures))
-                for future in done:
-                    future.result()  # one failure ends them all
-                time.sleep(_LOOK)
-            progress.tick("runs", len(futures), len(futures))
+            while waiting:
+                for future in [future for future in waiting if future.done()]:
+                    result, task = future.result(), waiting.pop(future)  # one failure ends them all
+                    if keep is not None:
+                        keep(task, result)
+                progress.tick("runs", len(futures) - len(waiting), len(futures))
+                time.sleep(_LOOK if waiting else 0.0)
             return [future.result() for future in futures]
         finally:
             stop.set()

@@ -84,8 +84,8 @@ def detector_notices(detectors: Mapping[str, Detector]) -> list[Notice]:
             notices.append(Notice("kernel", "info", f"{name} has {how}."))
         elif isinstance(detector, ForeignDetector):
             message = (
-                f"{name} is another library's {type(detector.estimator).__name__}: its scores are kept with the audit, it "
-                "itself is not, so a saved audit cannot score new rows with it."
+                f"{name} is another library's {type(detector.estimator).__name__}: its scores are kept with the audit, "
+                "it itself is not, so a saved audit cannot score new rows with it."
             )
             notices.append(Notice("foreign-detector", "info", message))
     return notices

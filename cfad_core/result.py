@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import METHODS, PAPER_QUANTILES, AuditConfig, TwinRule, from_plain
+from cfad_core.config import METHODS, PAPER_QUANTILES, AuditConfig, DetectorConfig, from_plain
 from cfad_core.data.encoding import Decoded, Encoding
 from cfad_core.data.problems import Severity
 from cfad_core.data.roles import ColumnRoles
@@ -93,7 +93,7 @@ class AuditResult:
     ----------
     roles, config : what was asked
     encoding, scm, detectors : what scores new rows
-    twin_rule : how twin scoring makes one score of two
+    detector : the settings of Phase Two as they were used, with what was left to the data filled in
     judge : the independent SCM, or None if the true counterfactuals were known
     people, scores : the test rows and their scores by method
     notices : what the reader must know
@@ -110,7 +110,7 @@ class AuditResult:
     scm: StructuralModel
     judge: StructuralModel | None
     detectors: dict[str, Detector]
-    twin_rule: TwinRule
+    detector: DetectorConfig
     people: People
     scores: dict[str, MethodScores]
     notices: tuple[Notice, ...]
@@ -189,7 +189,7 @@ class AuditResult:
             for name, model in self.detectors.items()
         }
         if "twin" in self.scores:
-            alike = twin_score(*scores["cfad"], self.twin_rule)  # a twin's twin is the person
+            alike = twin_score(*scores["cfad"], self.detector.twin or "mean")  # a twin's twin is the person
             scores["twin"] = (alike, alike)
         columns: dict[str, NDArray[Any]] = {}
         for method in self.scores:
@@ -252,7 +252,7 @@ class AuditResult:
                 }
                 for method in self.scores
             },
-            "twin_rule": self.twin_rule,
+            "detector": dataclasses.asdict(self.detector),
             "notices": [dataclasses.asdict(notice) for notice in self.notices],
             "seconds": self.seconds,
             "versions": self.versions,
@@ -333,7 +333,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         scm=StructuralModel.load(folder / "scm"),
         judge=StructuralModel.load(folder / "judge") if text["judge"] == "independent SCM" else None,
         detectors=detectors,
-        twin_rule=text.get("twin_rule", config.detector.twin),
+        detector=from_plain(DetectorConfig, text["detector"], "detector") if "detector" in text else config.detector,
         people=People(
             row=people["row"].to_numpy(dtype=np.int64),
             is_anomaly=people["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in people else None,

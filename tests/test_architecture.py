@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = [
     ["errors"],
     ["config", "progress", "files"],
+    ["published"],
     ["training", "processes"],
     ["data"],
     ["causal", "detectors", "evaluation"],
@@ -24,12 +25,15 @@ ROOMS = [
     ["notices"],
     ["audit"],
     ["benchmark"],
+    ["experiments"],
     ["database", "migrations"],
     ["store"],
     ["archive"],
     ["jobs"],
+    ["reproduction"],
     ["figures"],
     ["report"],
+    ["reproduction_report"],
     ["cli", "dashboard"],
     ["__main__"],
 ]
@@ -37,7 +41,7 @@ FLOOR = {name: level for level, room in enumerate(ROOMS) for name in room}
 # Detectors get counterfactual arrays: they do not know the SCM. Evaluation sees scores only.
 STRANGERS = {"causal": {"detectors", "evaluation", "data"}, "detectors": {"causal", "evaluation", "data"}}
 STRANGERS["evaluation"] = {"causal", "detectors", "data"}
-HOMES = {"streamlit": {"dashboard"}, "plotly": {"figures", "report"}}
+HOMES = {"streamlit": {"dashboard"}, "plotly": {"figures", "report"}, "kaleido": {"figures"}}
 HEAVY = {
     "torch",
     "pandas",
@@ -45,6 +49,7 @@ HEAVY = {
     "sklearn",
     "pyarrow",
     "plotly",
+    "kaleido",
     "streamlit",
     "dask",
     "networkx",

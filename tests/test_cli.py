@@ -35,7 +35,8 @@ def quick_presets(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
     def quick_preset(name: str, **changes) -> AuditConfig:
         return AuditConfig(**({"detector": quick.detector} | changes))
 
-    monkeypatch.setattr(cli, "preset", quick_preset)
+    for module in (cli.audit, cli.benchmark, cli.demo):
+        monkeypatch.setattr(module, "preset", quick_preset)
 
 
 @pytest.fixture
@@ -208,7 +209,7 @@ def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
         return [[{"dataset": t.arguments["dataset"], "seed": t.arguments["seed"]}] for t in tasks]
 
     monkeypatch.setattr("cfad_core.jobs.run_many", pretend)
-    monkeypatch.setattr(cli, "_cells", lambda row, columns: [row["dataset"], str(row["seed"]), *columns, ""])
+    monkeypatch.setattr(cli.benchmark, "_cells", lambda row, columns: [row["dataset"], str(row["seed"]), *columns, ""])
     out = tmp_path / "r.json"
     runs = ["--datasets", "adult", "compas", "--seeds", "3", "4", "--workers", "2", "--out", str(out)]
     assert cli.main(["benchmark", *runs]) == 0

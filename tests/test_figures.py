@@ -10,6 +10,7 @@ import pytest
 
 from cfad_core.evaluation.densities import Densities, score_densities
 from cfad_core.figures import (
+    DASHES,
     METHOD_NAMES,
     METHOD_STYLE,
     PALETTE,
@@ -47,6 +48,23 @@ def strings(value: Any) -> Iterator[str]:
 
 def texts(figure: go.Figure) -> list[str]:
     return list(strings(json.loads(figure.to_json())))
+
+
+def assert_shows_only_escaped_names(figure: go.Figure, kind: str) -> None:
+    for text in texts(figure):
+        left = text.replace("<br>", "").replace("<extra></extra>", "")
+        assert "<" not in left, f"{kind}: {text}"
+        assert "x" * 201 not in text, kind
+        assert len(text) < 3000, kind
+    # Plotly fills in what a template holds, so no name may become part of one.
+    assert not any("bold" in str(trace.hovertemplate) for trace in figure.data), kind
+
+
+def assert_stands_on_any_page(figure: go.Figure) -> None:
+    assert json.loads(figure.to_json())["layout"]["paper_bgcolor"] == "rgba(0,0,0,0)"
+    assert figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.font.color is None
+    assert 200 <= figure.layout.height <= 520
 
 
 def nodes(figure: go.Figure) -> dict[str, tuple[float, float]]:
@@ -90,9 +108,13 @@ def test_palette_is_readable_on_white_and_on_dark() -> None:
 
 
 def test_methods_differ_by_more_than_colour_and_unknown_ones_have_a_stable_style() -> None:
-    assert set(METHOD_STYLE) == set(METHOD_NAMES) == {"ae", "cfad", "twin"}
-    for k in range(3):
-        assert len({style[k] for style in METHOD_STYLE.values()}) == 3
+    known = {"pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin"}
+    assert set(METHOD_STYLE) == set(METHOD_NAMES) == known
+    styles = [*METHOD_STYLE.values(), method_style("new")]
+    for values in ({style.color for style in styles}, {style.symbol for style in styles}):
+        assert len(values) == 9
+    assert len({METHOD_STYLE[method].dash for method in ("ae", "cfad", "twin")}) == 3  # drawn side by side most often
+    assert {style.dash for style in styles} <= set(DASHES)  # plotly has six
     assert method_style("new") == method_style("new")
     assert method_style("new").color not in {style.color for style in METHOD_STYLE.values()}
 
@@ -311,22 +333,13 @@ def figures(names: list[str]) -> dict[str, go.Figure]:
 @pytest.mark.parametrize("names", [HOSTILE, HOSTILE[3:] + HOSTILE[:3]], ids=["forwards", "backwards"])
 def test_hostile_names_appear_only_escaped_and_shortened(names: list[str]) -> None:
     for kind, figure in figures(names).items():
-        for text in texts(figure):
-            left = text.replace("<br>", "").replace("<extra></extra>", "")
-            assert "<" not in left, f"{kind}: {text}"
-            assert "x" * 201 not in text, kind
-            assert len(text) < 3000, kind
-        # Plotly fills in what a template holds, so no name may become part of one.
-        assert not any("bold" in str(trace.hovertemplate) for trace in figure.data), kind
+        assert_shows_only_escaped_names(figure, kind)
 
 
 @pytest.mark.parametrize("names", [[], ["only"]], ids=["nothing", "one"])
 def test_little_or_nothing_can_be_drawn(names: list[str]) -> None:
     for figure in figures(names).values():
-        assert json.loads(figure.to_json())["layout"]["paper_bgcolor"] == "rgba(0,0,0,0)"
-        assert figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
-        assert figure.layout.font.color is None
-        assert 200 <= figure.layout.height <= 520
+        assert_stands_on_any_page(figure)
 
 
 def test_names_that_look_the_same_once_shortened_keep_their_own_bars() -> None:

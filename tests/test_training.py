@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
+import pytest
 import torch
 
-from cfad_core.training import dense_network, steps_for, train
+from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
 from tests.conftest import Recorder
 
 
@@ -50,3 +52,34 @@ def test_networks_have_the_asked_widths() -> None:
     with torch.random.fork_rng(devices=[]):
         network = dense_network([3, 5, 2], torch.nn.ReLU)
     assert [tuple(p.shape) for p in network.parameters()] == [(5, 3), (5,), (2, 5), (2,)]
+
+
+@pytest.mark.parametrize("widths", [[3, 2], [3, 5, 2], [2, 3, 4, 5, 6, 7, 8, 9]])
+def test_networks_are_read_back_as_they_were(widths: list[int]) -> None:
+    with torch.random.fork_rng(devices=[]):
+        network, other = dense_network(widths, torch.nn.ReLU), dense_network([3, 4], torch.nn.ReLU)
+    arrays = network_state(network, "encoder") | network_state(other, "encoders")  # a name that begins alike
+    again = network_from_state(arrays, "encoder")
+    assert str(again) == str(network)
+    rows = torch.linspace(-1.0, 1.0, 5 * widths[0]).reshape(5, -1)
+    assert torch.equal(again(rows), network(rows))
+
+
+def test_a_network_that_was_read_back_keeps_its_own_weights() -> None:
+    with torch.random.fork_rng(devices=[]):
+        network = dense_network([3, 5, 2], torch.nn.ReLU)
+    arrays = {name: array.copy() for name, array in network_state(network, "part").items()}
+    again = network_from_state(arrays, "part")
+    with torch.no_grad():
+        for parameters in again.parameters():
+            parameters.add_(1.0)
+    assert all(np.array_equal(array, network_state(network, "part")[name]) for name, array in arrays.items())
+
+
+def test_layers_are_in_the_order_of_their_numbers() -> None:
+    """The tenth layer comes after the second."""
+    with torch.random.fork_rng(devices=[]):
+        network = dense_network([4] * 8, torch.nn.ReLU)
+    backwards = dict(sorted(network_state(network, "deep").items(), reverse=True))
+    rows = torch.linspace(-1.0, 1.0, 20).reshape(5, 4)
+    assert torch.equal(network_from_state(backwards, "deep")(rows), network(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.config import DiscoveryConfig, Knowledge
 from cfad_core.errors import InvalidDataError
 from cfad_core.progress import Progress
+
+if TYPE_CHECKING:
+    from cfad_core.causal.paper import GraphAutoencoder
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +77,8 @@ def learn_scm(
     column_variables = tuple(variables) if variables is not None and len(distinct) < len(names) else ()
     build = functools.partial(StructuralModel, tuple(names), sensitive, variables=column_variables)
     if config.mode == "paper":
-        return build(*_learn_as_in_paper(x, config, allowed, required, belongs, seed, progress))
+        autoencoder, weights = _graph_autoencoder(x, config, allowed, required, belongs, seed, progress)
+        return build(weights, *_second_decoder(x, autoencoder, weights, progress))
 
     l1 = config.l1 if config.l1 is not None else (0.05 if comparable_units else 0.01)
     share = config.prune if config.prune is not None else (0.2 if comparable_units else 0.1)
@@ -107,7 +112,19 @@ def _forward_edges(strength: Floats, required: Mask) -> Mask:
     return forward
 
 
-def _learn_as_in_paper(
+def learn_plain_autoencoder(
+    x: Floats, names: Sequence[str], sensitive: str, config: DiscoveryConfig, seed: int, progress: Progress
+) -> tuple[GraphAutoencoder, StructuralModel]:
+    """The graph autoencoder alone, its pruned graph in the model with the paper's second decoder: both on one graph."""
+    x = _checked(x, names, sensitive)
+    _, belongs = membership(names)
+    allowed = allowed_edges(names, sensitive, Knowledge())
+    autoencoder, weights = _graph_autoencoder(x, config, allowed, np.zeros_like(allowed), belongs, seed, progress)
+    intercept, f = _second_decoder(x, autoencoder, weights, progress)
+    return autoencoder, StructuralModel(tuple(names), sensitive, weights, intercept, f)
+
+
+def _graph_autoencoder(
     x: Floats,
     config: DiscoveryConfig,
     allowed: Mask,
@@ -115,8 +132,8 @@ def _learn_as_in_paper(
     belongs: Floats,
     seed: int,
     progress: Progress,
-) -> tuple[Floats, Floats, Spline]:
-    """Weights, intercepts and f of the graph autoencoder."""
+) -> tuple[GraphAutoencoder, Floats]:
+    """The trained graph autoencoder, and its weights (d, d), pruned and acyclic."""
     from cfad_core.causal.paper import GraphAutoencoder
 
     # A mixes hidden representations here, whose scale is free: it takes a stronger l1 to make it sparse
@@ -128,12 +145,18 @@ def _learn_as_in_paper(
     # measured against the d-th strongest: single weights into nearly constant codes can be huge
     enough = share * np.sort(strength, axis=None)[-len(strength)]
     strength = np.where((strength >= enough) | required, np.maximum(strength, 1e-12), 0.0)
-    weights = np.where(spread(break_cycles(strength, keep=required) != 0.0, belongs), weights, 0.0)
+    return autoencoder, np.where(spread(break_cycles(strength, keep=required) != 0.0, belongs), weights, 0.0)
+
+
+def _second_decoder(
+    x: Floats, autoencoder: GraphAutoencoder, weights: Floats, progress: Progress
+) -> tuple[Floats, Spline]:
+    """Intercepts and f of the paper's variable-wise decoder on the graph."""
     autoencoder.learn_function(weights, progress)
     basis = SplineBasis.covering(x, _FINE_BASIS)
     points = np.linspace(basis.low, basis.high, 10 * _FINE_BASIS)
     f = Spline.interpolating(basis, points, autoencoder.function(points))
-    return weights, x.mean(axis=0) - f(x).mean(axis=0) @ weights, f
+    return x.mean(axis=0) - f(x).mean(axis=0) @ weights, f
 
 
 def _is_continuous(x: Floats) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cfad_core.causal.graph import Mask
+from cfad_core.causal.graph import Mask, descendants, topological_order
 from cfad_core.causal.joint import acyclicity
 from cfad_core.config import DiscoveryConfig
 from cfad_core.progress import Progress
@@ -118,6 +118,26 @@ class GraphAutoencoder:
             stage="refit",
             progress=progress,
         )
+
+    def reconstruct(self, x: Floats, weights: Floats) -> Floats:
+        """``D(A^T E(x))``, (n, d): what the plain graph autoencoder expects of each variable."""
+        with torch.no_grad():
+            rows = torch.from_numpy(x.astype(np.float32))
+            mixed = torch.einsum(
+                "ji,bjc->bic", torch.from_numpy(weights.astype(np.float32)), self.encoder(rows.unsqueeze(-1))
+            )
+            expected: Floats = self.decoder(mixed).squeeze(-1).numpy().astype(np.float64)
+        return expected
+
+    def counterfactual(self, x: Floats, weights: Floats, sensitive: int) -> Floats:
+        """Abduction, action, prediction with the plain autoencoder's equations ``x = D(A^T E(x)) + u``."""
+        noise = x - self.reconstruct(x, weights)
+        result = x.copy()
+        result[:, sensitive] = -x[:, sensitive]
+        reached = descendants(weights != 0.0, sensitive)
+        for i in (i for i in topological_order(weights != 0.0) if i in reached):
+            result[:, i] = noise[:, i] + self.reconstruct(result, weights)[:, i]
+        return result
 
     def function(self, points: Floats) -> Floats:
         """``f = D' o E`` at each point."""

@@ -75,5 +75,5 @@ def contributions_of(result: AuditResult, method: str, person: int) -> tuple[lis
     if method == "twin":  # one and the same in both worlds: their mean, or one of the two
         totals = summed.sum(axis=1)
         chosen = {"min": summed[totals.argmin()], "max": summed[totals.argmax()]}
-        summed = np.stack([chosen.get(result.twin_rule, summed.mean(axis=0))] * 2)
+        summed = np.stack([chosen.get(str(result.detector.twin), summed.mean(axis=0))] * 2)
     return names, summed

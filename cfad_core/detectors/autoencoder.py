@@ -169,6 +169,7 @@ class _Game:
         self.model, self.discriminator = model, discriminator
         self.factual, self.counterfactual = factual, counterfactual
         self.config = config
+        self.weight = 1.0 if config.fairness_weight is None else config.fairness_weight
         self.steps = steps_for(config.fair_epochs, len(factual), config.batch_size)
         self.for_model = torch.optim.Adam(_parameters(model), lr=config.fair_learning_rate)
         self.for_discriminator = torch.optim.Adam(discriminator.parameters(), lr=config.discriminator_learning_rate)
@@ -188,7 +189,7 @@ class _Game:
         if not self.config.reconstruct_counterfactuals:
             error = error[: len(rows)]
         reconstruction = error.mean()
-        loss: torch.Tensor = reconstruction - self.config.fairness_weight * self._cross_entropy(codes, is_factual)
+        loss: torch.Tensor = reconstruction - self.weight * self._cross_entropy(codes, is_factual)
         self.for_model.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.for_model.step()

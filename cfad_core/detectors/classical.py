@@ -62,7 +62,7 @@ def fit_pca(rows: TrainingRows, config: BaselineConfig, *, seed: int, progress: 
 class KernelMachine:
     """``g(x) = offset - sum_a w_a exp(-gamma ||z - a||^2)`` over some anchors ``a``.
 
-    The exact one-class SVM, whose anchors are its support vectors, and its Nystroem approximation are both of this form.
+    Both the exact one-class SVM, whose anchors are its support vectors, and its Nystroem approximation are like that.
 
     Attributes
     ----------

@@ -29,6 +29,7 @@ STAGE = "dcfod"
 _RECONSTRUCTION, _ADVERSARY = 8.0, 100.0  # weights in the loss
 _DROPOUT = 0.1
 _KMEANS_ROWS = 20_000
+_FEWEST_STEPS = 300  # however few the rows
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def fit_dcfod(rows: TrainingRows, config: DcfodConfig, *, seed: int, progress: P
             training.step,
             n_rows=len(z),
             batch_size=config.batch_size,
-            steps=steps_for(config.epochs, len(z), config.batch_size),
+            steps=max(_FEWEST_STEPS, steps_for(config.epochs, len(z), config.batch_size)),
             generator=torch.Generator().manual_seed(seed),
             stage=STAGE,
             progress=progress,

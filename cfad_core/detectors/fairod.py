@@ -22,7 +22,7 @@ from cfad_core.config import FairodConfig
 from cfad_core.detectors.autoencoder import squared_errors
 from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows
 from cfad_core.progress import Progress
-from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
+from cfad_core.training import dense_network, network_from_state, network_state, train
 
 STAGE = "fairod"
 _STEEPNESS = 100.0  # c: how close a soft rank is to a rank
@@ -88,7 +88,7 @@ class _Training:
         self.rows = torch.from_numpy(z.astype(np.float32))
         self.sensitive = torch.from_numpy(np.where(is_second, 1.0, -1.0).astype(np.float32))
         self.config, self.seed, self.progress = config, seed, progress
-        self.steps = steps_for(config.epochs, len(z), config.batch_size)
+        self.steps = config.steps
         self.runs = 0
 
     def run(

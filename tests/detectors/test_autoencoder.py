@@ -14,16 +14,16 @@ from cfad_core.detectors.autoencoder import Autoencoder, code_size, fine_tune, t
 from cfad_core.errors import AuditCancelled, InvalidDataError
 from cfad_core.progress import Progress
 from tests.conftest import Recorder
+from tests.detectors.promises import (
+    OFF_THE_PLANE,
+    PLANE,
+    assert_rows_are_scored_alone,
+    assert_saving_keeps_every_bit,
+    training_rows,
+)
+from tests.detectors.promises import near_the_plane as rows
 
 CONFIG = DetectorConfig(width=16, epochs=60, fair_epochs=3, batch_size=64, code_size=2)
-
-
-PLANE = np.array([[1.0, -0.5, 0.8, 0.3, -1.0], [0.2, 1.0, -0.6, 0.9, 0.4]])
-
-
-def rows(n: int = 300, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, 2)) @ PLANE + 0.05 * rng.normal(size=(n, 5))
 
 
 def other_world(x: np.ndarray) -> np.ndarray:
@@ -32,16 +32,15 @@ def other_world(x: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model() -> Autoencoder:
-    return train_autoencoder(rows(), CONFIG, seed=0, progress=Progress())
+    return train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=Progress())
 
 
 def test_training_lowers_the_error_and_outliers_score_higher() -> None:
     recorder = Recorder()
-    trained = train_autoencoder(rows(), CONFIG, seed=0, progress=recorder)
+    trained = train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=recorder)
     losses = [values["loss"] for *_, values in recorder.heard]
     assert losses[-1] < 0.5 * losses[0]
-    off_the_plane = rows() + np.array([3.0, -3.0, 3.0, -3.0, 3.0])
-    assert np.median(trained.anomaly_score(off_the_plane)) > 5 * np.median(trained.anomaly_score(rows()))
+    assert np.median(trained.anomaly_score(rows() + OFF_THE_PLANE)) > 5 * np.median(trained.anomaly_score(rows()))
 
 
 def test_the_score_is_the_squared_reconstruction_error(model: Autoencoder) -> None:
@@ -56,24 +55,18 @@ def test_the_score_is_the_squared_reconstruction_error(model: Autoencoder) -> No
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 3000), st.integers(0, 1000))
 def test_a_score_never_depends_on_the_rows_scored_with_it(model: Autoencoder, n: int, seed: int) -> None:
-    x = rows(n, seed=seed)
-    together = model.anomaly_score(x)
-    order = np.random.default_rng(seed).permutation(n)
-    assert np.array_equal(model.anomaly_score(x[order]), together[order])
-    alone = order[:3]
-    assert np.array_equal(np.concatenate([model.anomaly_score(x[k : k + 1]) for k in alone]), together[alone])
+    assert_rows_are_scored_alone(model, rows(n, seed=seed), seed)
 
 
 def test_the_same_seed_gives_the_same_scores(model: Autoencoder) -> None:
-    again = train_autoencoder(rows(), CONFIG, seed=0, progress=Progress())
+    again = train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=Progress())
     assert np.array_equal(again.anomaly_score(rows()), model.anomaly_score(rows()))
-    other = train_autoencoder(rows(), CONFIG, seed=1, progress=Progress())
+    other = train_autoencoder(training_rows(rows()), CONFIG, seed=1, progress=Progress())
     assert not np.array_equal(other.anomaly_score(rows()), model.anomaly_score(rows()))
 
 
 def test_state_round_trip_keeps_every_bit(model: Autoencoder) -> None:
-    again = Autoencoder.from_state(model.state())
-    assert np.array_equal(again.anomaly_score(rows()), model.anomaly_score(rows()))
+    assert_saving_keeps_every_bit(model, Autoencoder.from_state, rows())
 
 
 def test_fine_tuning_leaves_the_plain_model_alone(model: Autoencoder) -> None:
@@ -142,22 +135,55 @@ def test_training_can_be_cancelled(model: Autoencoder, stage: str) -> None:
     recorder = Recorder(stop_in=stage)
     with pytest.raises(AuditCancelled, match=stage):
         if stage == "autoencoder":
-            train_autoencoder(rows(), CONFIG, seed=0, progress=recorder)
+            train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=recorder)
         else:
             fine_tune(model, rows(), rows(), CONFIG, seed=0, progress=recorder)
     assert len(recorder.heard) == 1
 
 
-def test_code_sizes() -> None:
-    assert code_size(19, DetectorConfig()) == 16
-    assert code_size(2, DetectorConfig()) == 2
-    assert code_size(500, DetectorConfig()) == 32
-    assert code_size(19, DetectorConfig(code_size=5)) == 5
+def with_variance_shares(*shares: float) -> np.ndarray:
+    """Rows whose columns are their principal components: each holds this share of the variance."""
+    sizes = np.diag(np.sqrt(shares))
+    return np.concatenate([sizes, -sizes]) + 7.0  # around a centre that must not count
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ((0.97, 0.01, 0.01, 0.01), 1),
+        ((0.50, 0.47, 0.02, 0.01), 2),
+        ((0.01, 0.47, 0.02, 0.50), 2),  # the order of the columns does not matter
+        ((0.50, 0.45, 0.03, 0.02), 3),
+        ((0.25, 0.25, 0.25, 0.25), 3),  # all four would be needed, but then nothing is left to learn
+        ((0.50, 0.50), 1),
+        ((1.00,), 1),
+        ((0.01,) * 100, 32),  # and never more
+        ((0.40, 0.30, 0.30, *(0.0,) * 40), 3),
+    ],
+)
+def test_the_code_holds_96_percent_of_the_variance(shares: tuple[float, ...], expected: int) -> None:
+    inputs = with_variance_shares(*shares)
+    assert code_size(inputs, DetectorConfig()) == expected
+    assert code_size(inputs, DetectorConfig(code_size=5)) == 5
+
+
+@settings(deadline=None)
+@given(st.integers(1, 6), st.integers(7, 12), st.integers(0, 100))
+def test_the_code_is_never_larger_than_the_rank(rank: int, columns: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(40, rank)) @ rng.normal(size=(rank, columns))
+    assert 1 <= code_size(inputs, DetectorConfig()) <= rank
+
+
+def test_the_trained_code_has_the_size_of_the_plane() -> None:
+    config = dataclasses.replace(CONFIG, code_size=None, epochs=1)
+    trained = train_autoencoder(training_rows(rows()), config, seed=0, progress=Progress())
+    assert trained.code_size == Autoencoder.from_state(trained.state()).code_size == 2
 
 
 def test_constant_columns_and_few_rows_train() -> None:
     x = np.column_stack([rows(10), np.full(10, 3.0)])
-    scores = train_autoencoder(x, CONFIG, seed=0, progress=Progress()).anomaly_score(x)
+    scores = train_autoencoder(training_rows(x), CONFIG, seed=0, progress=Progress()).anomaly_score(x)
     assert np.isfinite(scores).all()
 
 

@@ -1,0 +1,48 @@
+"""python -m cfad_core inspect | audit | score | counterfactuals | audits | synthesize | datasets | benchmark | demo."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cfad_core.cli import audit, benchmark, data_sets, demo, saved, score
+from cfad_core.cli.output import TerminalProgress, summary_table
+from cfad_core.errors import AuditCancelled, CfadError
+
+__all__ = ["TerminalProgress", "main", "summary_table"]
+
+_GROUPS = (audit, score, data_sets, benchmark, saved, demo)  # as --help lists them
+_USAGE_ERROR = 2
+_CANCELLED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (KeyboardInterrupt, AuditCancelled):
+        kept = "it is kept as cancelled" if getattr(options, "save", None) else "nothing was written"
+        print(f"Cancelled; {kept}.", file=sys.stderr)
+        return _CANCELLED
+    except (CfadError, OSError) as error:
+        for line in str(error).splitlines() or [type(error).__name__]:
+            print(f"error: {line}", file=sys.stderr)
+        return _USAGE_ERROR
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(_USAGE_ERROR, f"error: {message} (see: {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    about = "Counterfactual-fairness audits of anomaly detection."
+    parser: argparse.ArgumentParser = _Parser(prog="python -m cfad_core", description=about)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for group in _GROUPS:
+        group.add_to(commands)
+    return parser

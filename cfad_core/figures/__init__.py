@@ -1,0 +1,72 @@
+"""Pictures of an audit: arrays that are already computed go in, plotly figures come out.
+
+Figures stand on light and on dark pages: backgrounds are transparent, text takes the page's colour, and nothing is
+told by colour alone. Plotly renders a subset of HTML wherever it shows text, so names that come from a table pass
+through ``escaped``; they are shown at numbered positions, as two of them may be the same once shortened.
+"""
+
+from __future__ import annotations
+
+from cfad_core.figures.details import comparison_figure, contributions_figure, rates_figure, training_figure
+from cfad_core.figures.experiments import (
+    adjacency_pair_figure,
+    generation_error_figure,
+    sensitivity_figure,
+    tradeoff_points_figure,
+)
+from cfad_core.figures.graphs import adjacency_figure, graph_figure
+from cfad_core.figures.scores import Tradeoff, densities_figure, tradeoff_figure
+from cfad_core.figures.style import (
+    CLEAR,
+    COUNTERFACTUAL,
+    DASHES,
+    GREY,
+    HOVER_LIMIT,
+    METHOD_NAMES,
+    METHOD_STYLE,
+    MIDDLE_GREY,
+    PALETTE,
+    PATTERNS,
+    STRONG_GREY,
+    SYMBOLS,
+    Floats,
+    Style,
+    escaped,
+    method_style,
+)
+from cfad_core.figures.writing import check_images, write_figure, write_figures
+
+__all__ = [
+    "CLEAR",
+    "COUNTERFACTUAL",
+    "DASHES",
+    "GREY",
+    "HOVER_LIMIT",
+    "METHOD_NAMES",
+    "METHOD_STYLE",
+    "MIDDLE_GREY",
+    "PALETTE",
+    "PATTERNS",
+    "STRONG_GREY",
+    "SYMBOLS",
+    "Floats",
+    "Style",
+    "Tradeoff",
+    "adjacency_figure",
+    "adjacency_pair_figure",
+    "check_images",
+    "comparison_figure",
+    "contributions_figure",
+    "densities_figure",
+    "escaped",
+    "generation_error_figure",
+    "graph_figure",
+    "method_style",
+    "rates_figure",
+    "sensitivity_figure",
+    "tradeoff_figure",
+    "tradeoff_points_figure",
+    "training_figure",
+    "write_figure",
+    "write_figures",
+]

@@ -1,0 +1,107 @@
+"""A training as it runs, one person's score, the groups' rates, and methods side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+from plotly.subplots import make_subplots  # type: ignore[import-untyped]
+
+from cfad_core.figures.style import (
+    DASHES,
+    HOVER_LIMIT,
+    PALETTE,
+    Floats,
+    dressed,
+    escaped,
+    fill,
+    hover,
+    method_name,
+    method_style,
+    percent,
+)
+
+
+def training_figure(series: Mapping[str, tuple[Floats, Floats]], name: str, *, log: bool = False) -> go.Figure:
+    """Live curves of a training: by stage, (seconds, values), both of shape (steps,)."""
+    figure = go.Figure()
+    for k, (stage, (seconds, values)) in enumerate(series.items()):
+        line = {"color": PALETTE[k % len(PALETTE)], "dash": DASHES[k % len(DASHES)], "width": 2}
+        mode = "lines" if len(values) > 1 else "markers"  # a line needs two points
+        figure.add_scatter(x=seconds, y=values, mode=mode, line=line, name=escaped(stage))
+    figure.update_traces(hovertemplate="%{x:.1f} s: %{y:.4g}")
+    figure.update_xaxes(title="seconds")
+    figure.update_yaxes(title=escaped(name), type="log" if log else "linear", exponentformat="power")
+    if log:
+        figure.update_yaxes(dtick=2)  # powers of ten alone: digits between them would collide
+    return dressed(figure.update_layout(uirevision="training"), 260)  # a zoom survives the next step
+
+
+def contributions_figure(
+    variables: Sequence[str], factual: Floats, counterfactual: Floats, *, top: int = 12
+) -> go.Figure:
+    """Each variable's part in a score in both worlds, (v,) each: the largest ones, and all others summed."""
+    order = np.argsort(-np.maximum(factual, counterfactual), kind="stable")
+    largest, rest = order[:top], order[top:]
+    labels, names = ([escaped(variables[k], limit) for k in largest] for limit in (40, HOVER_LIMIT))
+    if len(rest):
+        labels, names = [*labels, "all others"], [*names, f"all {len(rest)} others"]
+    figure = go.Figure()
+    for k, (world, parts) in enumerate((("as observed", factual), ("counterfactual", counterfactual))):
+        lengths = np.append(parts[largest], parts[rest].sum()) if len(rest) else parts[largest]
+        says = [f"{name}<br>{world}: {length:.4g}" for name, length in zip(names, lengths, strict=True)]
+        figure.add_bar(x=lengths, y=np.arange(len(lengths)), orientation="h", name=world, marker=fill(k), **hover(says))
+    figure.update_xaxes(title="part in the score")
+    ticks = {"tickvals": np.arange(len(labels)), "ticktext": labels}
+    figure.update_yaxes(title="variable", autorange="reversed", showgrid=False, **ticks)
+    return dressed(figure, min(520, 200 + 28 * len(labels)))
+
+
+def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
+    """Rates by group, then by what is counted; one that is None has no bar and says so."""
+    figure = go.Figure()
+    groups = [escaped(group, HOVER_LIMIT) for group in rates]
+    for k, name in enumerate(dict.fromkeys(name for by_name in rates.values() for name in by_name)):
+        values = np.array([by_name.get(name) for by_name in rates.values()], dtype=np.float64)
+        shown = np.array([percent(value) for value in values], dtype=object)
+        says = [f"{group}<br>{escaped(name, HOVER_LIMIT)}: {text}" for group, text in zip(groups, shown, strict=True)]
+        # A bar of height 0 draws nothing, but unlike a missing one it can say n/a.
+        look = {"name": escaped(name), "text": shown, "textposition": "outside", "cliponaxis": False, **hover(says)}
+        look |= {"textangle": 0, "textfont": {"size": 10}, "constraintext": "none"}  # all of one size
+        figure.add_bar(x=np.arange(len(groups)), y=np.nan_to_num(values), marker=fill(k), **look)
+    ticks = {"tickvals": np.arange(len(groups)), "ticktext": [escaped(group) for group in rates]}
+    figure.update_xaxes(title="group", showgrid=False, **ticks)
+    figure.update_yaxes(title="share of the group", tickformat=".0%", rangemode="tozero")
+    return dressed(figure.update_layout(hovermode="x"), 420)
+
+
+def comparison_figure(values: Mapping[str, Mapping[str, tuple[float, float] | None]]) -> go.Figure:
+    """Methods side by side, one panel per metric: (mean, standard deviation) by metric and method."""
+    methods = list(dict.fromkeys(method for by_method in values.values() for method in by_method))
+    columns = max(1, min(4, len(values)))
+    rows = max(1, math.ceil(len(values) / columns))
+    figure = make_subplots(rows=rows, cols=columns, horizontal_spacing=0.3 / columns, vertical_spacing=0.3 / rows)
+    for panel, (metric, by_method) in enumerate(values.items()):
+        cell = {"row": panel // columns + 1, "col": panel % columns + 1}
+        for position, method in enumerate(methods):
+            found = by_method.get(method)
+            if found is not None:
+                figure.add_trace(_dot(position, method, metric, *found), **cell)
+        names = [method_name(method) for method in methods]
+        ticks = {"tickvals": np.arange(len(names)), "ticktext": names, "range": [-0.5, len(names) - 0.5]}
+        figure.update_xaxes(title="method", **ticks, **cell)
+        figure.update_yaxes(title=escaped(metric), **cell)
+    return dressed(figure, max(420, 260 * rows))
+
+
+def _dot(position: int, method: str, metric: str, mean: float, deviation: float) -> go.Scatter:
+    style = method_style(method)
+    spread = f" ± {deviation:.3f}" if np.isfinite(deviation) else ""
+    says = [f"{method_name(method)}<br>{escaped(metric, HOVER_LIMIT)}: {mean:.3f}{spread}"]
+    error = {"type": "data", "array": np.nan_to_num(np.array([deviation])), "color": style.color}
+    marker = {"color": style.color, "symbol": style.symbol, "size": 12}
+    look = {"name": method_name(method), "mode": "markers", "marker": marker, "error_y": error}
+    # The axis names the methods; a legend would repeat it.
+    return go.Scatter(x=np.array([position]), y=np.array([mean]), showlegend=False, **look, **hover(says))

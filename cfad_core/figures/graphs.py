@@ -1,0 +1,172 @@
+"""Causal graphs: drawn, and as a table of strengths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from cfad_core.figures.style import (
+    HOVER_LIMIT,
+    MIDDLE_GREY,
+    PALETTE,
+    STRONG_GREY,
+    Floats,
+    dressed,
+    escaped,
+    hover,
+    signed,
+)
+
+_ROWS = 10  # nodes above each other in a drawn graph; beyond that labels touch
+_CURVE = np.linspace(0.0, 1.0, 9)
+
+
+def graph_figure(
+    variables: Sequence[str], strengths: Floats, sensitive: str, affected: Collection[str], *, min_share: float = 0.0
+) -> go.Figure:
+    """The causal graph, causes to the left of their effects.
+
+    Parameters
+    ----------
+    strengths : (v, v), acyclic; ``strengths[j, i] != 0`` means j causes i
+    affected : the variables that the sensitive one has a path to
+    min_share : hide edges weaker than this share of the strongest; nodes stay where they are
+    """
+    place = _places(strengths)
+    size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
+    edges = np.argwhere((strengths != 0.0) & (size >= min_share))
+    kinds = np.array([0 if name == sensitive else 1 if name in affected else 2 for name in variables], dtype=np.int64)
+    figure = go.Figure([*_edge_traces(place, edges, kinds < 2, size), _edge_hovers(variables, strengths, place, edges)])
+    looks = (
+        ("sensitive attribute", "diamond", 26, PALETTE[1], {"width": 1, "color": STRONG_GREY}),
+        ("affected by it", "circle", 18, PALETTE[5], {"width": 3, "color": PALETTE[0]}),
+        ("not affected", "circle", 16, "rgb(150,150,150)", {"width": 1, "color": STRONG_GREY}),
+    )
+    for kind, (name, symbol, width, color, outline) in enumerate(looks):
+        marker = {"symbol": symbol, "size": width, "color": color, "line": outline}
+        if (kinds == kind).any():
+            figure.add_trace(_node_trace(variables, place, np.flatnonzero(kinds == kind), name, marker))
+    corners = np.concatenate([place, np.zeros((1, 2))])  # the origin lies within; without variables it is all there is
+    (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+    bare = {"showgrid": False, "zeroline": False, "showticklabels": False}
+    figure.update_xaxes(title="causes → effects", range=[left - 0.5, right + 0.5], **bare)
+    figure.update_yaxes(range=[low - 0.9, high + 0.9], **bare)
+    return dressed(figure, 520 if high - low > 4.0 else 420)
+
+
+def _places(strengths: Floats) -> Floats:
+    """Positions (v, 2) of the nodes: layers by longest path from a root, each ordered by its parents' heights.
+
+    A layer of many nodes takes several columns; as its nodes are not connected, causes stay left of effects.
+    """
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(strengths)))
+    graph.add_edges_from((int(j), int(i)) for j, i in np.argwhere(strengths != 0.0))
+    place = np.zeros((len(strengths), 2))
+    column = 0
+    for layer in nx.topological_generations(graph):
+        heights = {k: np.mean([place[j, 1] for j in sorted(graph.pred[k])] or [0.0]) for k in layer}
+        nodes = sorted(layer, key=lambda k: (-heights[k], k))
+        columns = math.ceil(len(nodes) / _ROWS)
+        rows = math.ceil(len(nodes) / columns)
+        for position, k in enumerate(nodes):
+            place[k] = column + position % columns, (rows - 1) / 2.0 - position // columns
+        column += columns
+    return place
+
+
+def _curve(start: Floats, end: Floats) -> Floats:
+    """Points (p, 2) of an edge; one that passes other columns bows outwards, so that it does not cross their nodes."""
+    span = end[0] - start[0]
+    if span < 2.0:
+        return np.stack([start, end])
+    points: Floats = start + _CURVE[:, None] * (end - start)
+    bow = min(0.3 + 0.15 * (span - 2.0), 0.8)
+    points[:, 1] += 4.0 * _CURVE * (1.0 - _CURVE) * (bow if start[1] + end[1] >= 0.0 else -bow)
+    return points
+
+
+def _edge_traces(place: Floats, edges: NDArray[np.int64], touched: NDArray[np.bool_], size: Floats) -> list[go.Scatter]:
+    """Edges with arrow heads: one trace for those of the same kind and width, so that large graphs stay quick."""
+    groups: dict[tuple[bool, int], list[Floats]] = {}
+    for j, i in edges:
+        kind = bool(touched[j] and touched[i]), round(1.0 + 5.0 * float(size[j, i]))
+        groups.setdefault(kind, []).append(_curve(place[j], place[i]))
+    gap = np.full((1, 2), np.nan)
+    traces = []
+    for (causal, width), curves in sorted(groups.items(), key=lambda item: item[0]):
+        points = np.concatenate([part for curve in curves for part in (curve, gap)])
+        heads = np.concatenate([np.append(np.zeros(len(curve) - 1), [8.0 + width, 0.0]) for curve in curves])
+        color, dash = (PALETTE[1], "solid") if causal else (MIDDLE_GREY, "dot")
+        # Heads point along the line on the screen, whatever the page's width, and stop at the node's rim.
+        marker: dict[str, Any] = {"symbol": "arrow", "size": heads, "angleref": "previous", "color": color}
+        marker |= {"standoff": np.where(heads > 0.0, 12.0, 0.0), "opacity": 1.0, "line": {"width": 0}}
+        look = {"mode": "lines+markers", "line": {"color": color, "width": width, "dash": dash}, "marker": marker}
+        traces.append(go.Scatter(x=points[:, 0], y=points[:, 1], hoverinfo="skip", showlegend=False, **look))
+    return traces
+
+
+def _edge_hovers(variables: Sequence[str], strengths: Floats, place: Floats, edges: NDArray[np.int64]) -> go.Scatter:
+    """Invisible markers in the middle of the edges that say what each is."""
+    curves = [_curve(place[j], place[i]) for j, i in edges]
+    middle = np.array([c[len(c) // 2] if len(c) > 2 else c.mean(axis=0) for c in curves]).reshape(-1, 2)
+    names = [escaped(name, HOVER_LIMIT) for name in variables]
+    says = [f"{names[j]} → {names[i]}: {signed(strengths[j, i])}" for j, i in edges]
+    look = {"name": "edges", "mode": "markers", "marker": {"size": 16, "opacity": 0.0}, "showlegend": False}
+    return go.Scatter(x=middle[:, 0], y=middle[:, 1], **look, **hover(says))
+
+
+def _node_trace(
+    variables: Sequence[str], place: Floats, nodes: NDArray[np.int64], kind: str, marker: dict[str, Any]
+) -> go.Scatter:
+    columns = int(place[:, 0].max()) + 1
+    limit, font = min(40, 120 // columns), 12
+    if columns > 8:  # what fits into a column becomes too little to tell names apart
+        limit, font = max(8, 200 // columns), 9
+    names = [variables[k] for k in nodes.tolist()]
+    labels = np.array([escaped(name, limit) for name in names], dtype=object)
+    look = {"name": kind, "mode": "markers+text", "textposition": "bottom center", "textfont": {"size": font}}
+    says = [f"{escaped(name, HOVER_LIMIT)}<br>{kind}" for name in names]
+    return go.Scatter(
+        x=place[nodes, 0], y=place[nodes, 1], text=labels, marker=marker, cliponaxis=False, **look, **hover(says)
+    )
+
+
+def adjacency_figure(variables: Sequence[str], strengths: Floats) -> go.Figure:
+    """The strengths (v, v) of all edges: rows are causes, columns effects, and cells without an edge are blank."""
+    figure = go.Figure(adjacency_heatmap(variables, strengths, float(np.abs(strengths).max(initial=0.0))))
+    return dressed(with_adjacency_axes(figure, variables), 520)
+
+
+def adjacency_heatmap(variables: Sequence[str], strengths: Floats, largest: float) -> go.Heatmap:
+    """The cells alone, coloured between ``-largest`` and ``largest``; a small table also gets its numbers."""
+    names = [escaped(name, HOVER_LIMIT) for name in variables]
+    pairs = [zip(names, row, strict=True) for row in strengths]
+    says = [[f"{names[j]} → {name}: {signed(value)}" for name, value in row] for j, row in enumerate(pairs)]
+    heatmap = go.Heatmap(
+        z=np.where(strengths == 0.0, np.nan, strengths),
+        zmin=-(largest or 1.0),
+        zmax=largest or 1.0,
+        colorscale=[[0.0, PALETTE[0]], [0.5, "rgb(165,165,165)"], [1.0, PALETTE[1]]],  # its middle shows on any page
+        colorbar={"title": {"text": "strength"}, "thickness": 12},
+        hoverongaps=False,
+        **hover(says),
+    )
+    if 0 < len(names) <= 12:
+        numbers = [["" if value == 0.0 else signed(value) for value in row] for row in strengths]
+        heatmap.update(text=np.array(numbers, dtype=object), texttemplate="%{text}")
+    return heatmap
+
+
+def with_adjacency_axes(figure: go.Figure, variables: Sequence[str], *, named: int = 40) -> go.Figure:
+    """Causes downwards, effects to the right; about ``named`` of many variables have their names shown."""
+    shown = range(0, len(variables), math.ceil(len(variables) / named) or 1)
+    ticks = {"tickvals": np.array(shown), "ticktext": [escaped(variables[k], 20) for k in shown]}
+    figure.update_xaxes(title="effect", showgrid=False, zeroline=False, **ticks)
+    return figure.update_yaxes(title="cause", showgrid=False, zeroline=False, autorange="reversed", **ticks)

@@ -1,0 +1,66 @@
+"""Rows to train on, and what every detector promises."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from cfad_core.detectors.base import BLOCK, Detector, SavedDetector, State, TrainingRows, alike_by_variance
+
+PLANE = np.array([[1.0, -0.5, 0.8, 0.3, -1.0], [0.2, 1.0, -0.6, 0.9, 0.4]])
+OFF_THE_PLANE = np.array([3.0, -3.0, 3.0, -3.0, 3.0])
+
+
+def near_the_plane(n: int = 300, seed: int = 0) -> np.ndarray:
+    """Rows (n, 5) that two directions all but explain."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 2)) @ PLANE + 0.05 * rng.normal(size=(n, 5))
+
+
+def training_rows(x: np.ndarray, sensitive: np.ndarray | None = None) -> TrainingRows:
+    """Every column a variable of its own; the groups take turns."""
+    if sensitive is None:
+        sensitive = np.where(np.arange(len(x)) % 2 == 0, -1.0, 1.0)
+    names = [str(column) for column in range(x.shape[1])]
+    return TrainingRows(x, x + 2.0, sensitive, alike_by_variance(x, names))
+
+
+def assert_rows_are_scored_alone(detector: Detector, x: np.ndarray, seed: int) -> None:
+    """To the last bit: neither the order of the rows, nor their company, nor the place of a row matters."""
+    together = detector.anomaly_score(x)
+    assert together.shape == (len(x),)
+    order = np.random.default_rng(seed).permutation(len(x))
+    assert np.array_equal(detector.anomaly_score(x[order]), together[order])
+    for row in order[:3]:
+        assert detector.anomaly_score(x[row : row + 1])[0] == together[row]
+        assert (detector.anomaly_score(np.tile(x[row], (BLOCK, 1))) == together[row]).all()
+
+
+def assert_saving_keeps_every_bit(
+    detector: SavedDetector, from_state: Callable[[State], SavedDetector], x: np.ndarray
+) -> None:
+    """Through a file of numbers, without pickled code."""
+    again = from_state(saved_and_read(detector))
+    assert type(again) is type(detector)
+    assert np.array_equal(again.anomaly_score(x), detector.anomaly_score(x))
+    for name, array in again.state().items():
+        assert np.array_equal(array, detector.state()[name])
+
+
+def saved_and_read(detector: SavedDetector) -> State:
+    file = io.BytesIO()
+    np.savez(file, **detector.state())
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+@contextmanager
+def unseen_draws() -> Iterator[None]:
+    """For a reference of scikit-learn's that draws from the global generator, whatever it is told."""
+    before = np.random.get_state()  # noqa: NPY002
+    yield
+    np.random.set_state(before)  # noqa: NPY002
