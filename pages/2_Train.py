@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.config import AuditConfig, Knowledge, preset
-from cfad_core.dashboard import frame
+from cfad_core.config import METHODS, OURS, AuditConfig, Knowledge, Method, preset
+from cfad_core.dashboard import frame, glossary
 from cfad_core.dashboard.drafts import start
 from cfad_core.dashboard.progress import finished_view, watch
 from cfad_core.dashboard.state import Draft, draft
 from cfad_core.dashboard.text import plain
 from cfad_core.errors import CfadError
+from cfad_core.figures import METHOD_NAMES
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig]:
@@ -25,6 +26,7 @@ def settings(now: Draft) -> tuple[str, AuditConfig]:
         help="Paper: the paper's own graph autoencoder; slower.",
     )
     base = preset(kind or "fast")
+    methods = choose_methods()
     with st.expander("Settings that matter"):
         one, two, three, four = st.columns(4)
         quantile = one.slider(
@@ -42,7 +44,8 @@ def settings(now: Draft) -> tuple[str, AuditConfig]:
             100.0,
             base.detector.fairness_weight,
             0.5,
-            help="How hard both worlds are made alike.",
+            placeholder="automatic",
+            help="How hard both worlds are made alike. Left empty, it follows the scale of the table's columns.",
         )
         rate = three.number_input(
             "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
@@ -56,9 +59,33 @@ def settings(now: Draft) -> tuple[str, AuditConfig]:
                 default=list(now.roots),
                 help="Such as age: no arrow of the causal graph will lead into them.",
             )
-    detector = {"fairness_weight": float(weight), "fair_learning_rate": float(rate)}
-    config = preset(kind or "fast", seed=seed, quantile=float(quantile), knowledge=Knowledge(roots=tuple(roots)))
-    return name, config.with_detector(**detector)
+    config = preset(
+        kind or "fast",
+        methods=methods,
+        seed=seed,
+        quantile=float(quantile),
+        knowledge=Knowledge(roots=tuple(roots)),
+    )
+    lambda_ = None if weight is None else float(weight)
+    return name, config.with_detector(fairness_weight=lambda_, fair_learning_rate=float(rate))
+
+
+def choose_methods() -> tuple[Method, ...]:
+    """A tick box for each method; CFAD's way comes ticked."""
+    st.markdown("**Methods to audit**")
+    ticked = [
+        method
+        for place, method in zip(st.columns(len(METHODS)), METHODS, strict=True)
+        if place.checkbox(
+            METHOD_NAMES[method], value=method in OURS, key=f"method-{method}", help=glossary.METHODS[method]
+        )
+    ]
+    if not ticked:
+        st.info("Tick at least one method to go on.")
+        st.stop()
+    if "dcfod" in ticked:
+        st.caption("DCFOD has large networks: at 12,000 rows it takes about as long as all others together.")
+    return tuple(ticked)
 
 
 frame.open_page("Train")

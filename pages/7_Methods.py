@@ -1,49 +1,137 @@
-"""Methods: all detectors on this table, and their spread over seeds."""
+"""Methods: all detectors on this table, over seeds and settings, and the paper's experiments."""
 
 from __future__ import annotations
 
+import dataclasses
+
 import streamlit as st
 
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.comparison import PAPER, same_but_seed, spread
+from cfad_core.config import METHODS
+from cfad_core.dashboard import frame, glossary
+from cfad_core.dashboard.comparison import (
+    SETTING_NAMES,
+    run_variants,
+    same_but_seed,
+    spread,
+    variant_lines,
+    variants,
+)
+from cfad_core.dashboard.drafts import again
+from cfad_core.dashboard.paper_results import show_paper_results
 from cfad_core.dashboard.progress import run_with_seeds
+from cfad_core.dashboard.services import curves_of, store
 from cfad_core.dashboard.tables import metrics_table, show_metrics
-from cfad_core.figures import METHOD_NAMES, comparison_figure
+from cfad_core.dashboard.thresholds import tradeoff
+from cfad_core.figures import METHOD_NAMES, comparison_figure, sensitivity_figure, tradeoff_figure
+from cfad_core.result import AuditResult
+from cfad_core.store import AuditRecord
+
+
+def this_audit(record: AuditRecord, result: AuditResult) -> None:
+    """The ticked methods on this table; others can be added."""
+    st.caption("Methods to show. Those that this audit did not run can be added below.")
+    ticked = []
+    for place, method in zip(st.columns(len(result.scores)), result.scores, strict=True):
+        words = glossary.METHODS.get(method, "A detector of another library.")
+        if place.checkbox(_name(method), value=True, key=f"show-{record.id}-{method}", help=words):
+            ticked.append(method)
+    if not ticked:
+        st.info("Tick a method.")
+    else:
+        show_metrics(metrics_table(result, ticked))
+        st.caption(
+            f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
+            "training scores; the best of each column is bold. Twin scoring is 0 under its own SCM by construction: "
+            "look at the independent judge."
+        )
+        with_labels = result.people.is_anomaly is not None
+        lines = {m: tradeoff(curves_of(record, m), with_labels=with_labels, independent=True) for m in ticked}
+        st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
+        st.caption(
+            "Each point is a threshold, judged independently; marks are the paper's quantiles. Left and up is better."
+        )
+    more_methods(record, result)
+
+
+def more_methods(record: AuditRecord, result: AuditResult) -> None:
+    """Run the audit once more, with methods that it does not have."""
+    absent = [method for method in METHODS if method not in result.scores]
+    if not absent:
+        return
+    st.subheader("More methods")
+    chosen = [
+        method
+        for place, method in zip(st.columns(len(absent)), absent, strict=True)
+        if place.checkbox(_name(method), key=f"add-{record.id}-{method}", help=glossary.METHODS[method])
+    ]
+    if st.button("Run the audit with these, too", disabled=not chosen, key=f"run-methods-{record.id}"):
+        wanted = tuple(method for method in METHODS if method in record.config.methods or method in chosen)
+        config = dataclasses.replace(record.config, methods=wanted)
+        frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
+        st.switch_page(frame.TRAIN)
+    st.caption("The same table, roles, settings and seed: a new audit, with the same results for what is here already.")
+
+
+def over_seeds(record: AuditRecord) -> None:
+    """How much of it is chance."""
+    siblings = same_but_seed(record)
+    if len(siblings) > 1:
+        st.plotly_chart(comparison_figure(spread(siblings)), width="stretch", key="spread")
+        st.caption(
+            f"{len(siblings)} audits of this table that differ by their seed alone; bars are one standard deviation."
+        )
+    else:
+        st.caption("Run this audit with other seeds as well, and their mean and spread will stand here.")
+    run_with_seeds(record)
+
+
+@st.fragment(run_every=3.0)
+def sensitivity(audit: str) -> None:
+    """How much hangs on a setting of the fine-tuning."""
+    record = store().get(audit)
+    setting = st.segmented_control(
+        "Setting",
+        list(SETTING_NAMES),
+        default="fairness_weight",
+        format_func=lambda name: SETTING_NAMES[name],
+        required=True,
+        key=f"setting-{audit}",
+    )
+    setting = setting or "fairness_weight"
+    found = variants(record, setting)
+    done = {value: other for value, other in found.items() if other.status == "done"}
+    if len(done) > 1:
+        values, lines = variant_lines(done)
+        st.plotly_chart(sensitivity_figure(SETTING_NAMES[setting], values, lines), width="stretch", key="sensitivity")
+        st.caption(f"CFAD at the {record.config.quantile:g} quantile; one audit for each value, all else the same.")
+    waiting = len(found) - len(done)
+    if waiting:
+        st.caption(f"{len(done)} of {len(found)} audits are done; the others are in the queue or running.")
+    elif st.button("Run the sensitivity analysis", key=f"run-{setting}-{audit}"):
+        count = run_variants(record, setting)
+        st.success(f"{count} audits are in the queue; the picture grows as they finish." if count else "All are there.")
+    else:
+        st.caption("It runs the audit once for each of six values of the setting; the picture grows as they finish.")
+
+
+def _name(method: str) -> str:
+    return METHOD_NAMES.get(method, method)
+
 
 frame.open_page("Methods")
 st.title("Methods")
 record, result = frame.finished_audit()
-show_metrics(metrics_table(result))
-st.caption(
-    f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of training "
-    f"scores; the best of each "
-    "column is bold. Twin scoring is 0 under its own SCM by construction: look at the independent judge."
-)
-siblings = same_but_seed(record)
-st.subheader("Mean and spread over seeds")
-if len(siblings) > 1:
-    st.plotly_chart(comparison_figure(spread(siblings)), width="stretch", key="spread")
-    st.caption(
-        f"{len(siblings)} audits of this table that differ by their seed alone; bars are one standard deviation."
-    )
-else:
-    st.caption("Run this audit with other seeds as well, and their mean and spread will stand here.")
-    run_with_seeds(record)
-paper = PAPER.get(record.source)
-if paper is not None:
-    st.subheader("The paper's numbers")
-    st.dataframe(paper.style.format("{:.3f}"), width="stretch")
-    st.caption(
-        "Han, Zhang, Wu, Yuan (PAKDD 2023), five runs, 0.95 quantile, on its own selection of rows; judged by "
-        "its own SCM."
-    )
+here, seeds, settings, paper = st.tabs(["This audit", "Over seeds", "Sensitivity", "The paper's experiments"])
+with here:
+    this_audit(record, result)
+with seeds:
+    over_seeds(record)
+with settings:
+    if "cfad" in result.scores:
+        sensitivity(record.id)
+    else:
+        st.info("This audit has no CFAD, whose settings these are. Add it under *This audit*.")
+with paper:
+    show_paper_results(record.source)
 with st.expander("What the methods are"):
-    st.markdown(
-        f"**{METHOD_NAMES['ae']}**: an autoencoder trained on normal rows; the worse it reconstructs a person, "
-        f"the more anomalous. "
-        f"**{METHOD_NAMES['cfad']}**: the same, fine-tuned so that nothing in its code tells a person from their "
-        f"counterfactual. "
-        f"**{METHOD_NAMES['twin']}**: the mean of CFAD's scores of a person and of their counterfactual; it needs "
-        f"the sensitive attribute "
-        "and the causal model when it scores."
-    )
+    st.markdown("\n".join(f"- **{METHOD_NAMES[method]}**: {words}" for method, words in glossary.METHODS.items()))

@@ -8,16 +8,33 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfad_core.audit import STAGES, run_audit
-from cfad_core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
+from cfad_core.audit import run_audit, stages
+from cfad_core.config import (
+    METHODS,
+    OURS,
+    AuditConfig,
+    BaselineConfig,
+    DcfodConfig,
+    DetectorConfig,
+    DiscoveryConfig,
+    FairodConfig,
+    Knowledge,
+    preset,
+)
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import generate_synthetic
-from cfad_core.errors import AuditCancelled, InvalidArtifactError, InvalidDataError
+from cfad_core.errors import AuditCancelled, InvalidArtifactError, InvalidConfigError, InvalidDataError
 from cfad_core.progress import Share
-from cfad_core.result import METHODS, AuditResult
+from cfad_core.result import AuditResult
 from tests.conftest import Recorder, make_people
 
 QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+SMALL = BaselineConfig(
+    iforest_trees=10,
+    dcfod=DcfodConfig(widths=(16, 16), code_size=4, epochs=1),
+    fairod=FairodConfig(steps=20, candidates=((0.5, 0.1),)),
+)
+EVERYTHING = dataclasses.replace(QUICK, methods=METHODS, baselines=SMALL)
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
 
 
@@ -33,10 +50,10 @@ def result() -> AuditResult:
 def test_an_audit_holds_what_pages_show(result: AuditResult) -> None:
     assert len(result.people.row) == 150
     assert result.n_train == 450
-    assert set(result.scores) == set(METHODS)
+    assert tuple(result.scores) == OURS
     assert {name: int(rows.sum()) for name, rows in result.groups.items()}.keys() == {"a", "b"}
     assert "income" in result.scm.affected_names
-    for method in METHODS:
+    for method in OURS:
         metrics = result.metrics(method)
         assert metrics.n == 150
         assert metrics.macro_f1 is not None
@@ -88,7 +105,7 @@ def test_save_and_load_give_the_same_audit(result: AuditResult, tmp_path: Path) 
     for world in ("factual", "counterfactual", "independent"):
         assert np.array_equal(getattr(again.people, world), getattr(result.people, world))
     text = json.loads((tmp_path / "audit" / "audit.json").read_text())
-    assert text["schema_version"] == 2
+    assert text["schema_version"] == 3
     assert text["methods"]["cfad"]["metrics"]["groups"]["a"]["n"] > 0
 
 
@@ -102,13 +119,13 @@ def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None
     result.save(tmp_path)
     text = json.loads((tmp_path / "audit.json").read_text())
     (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
-    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2"):
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 and 3"):
         AuditResult.load(tmp_path)
 
 
 def test_the_same_seed_gives_the_same_audit(result: AuditResult) -> None:
     again = run_audit(make_people(600, seed=0), ROLES, QUICK)
-    for method in METHODS:
+    for method in OURS:
         for world in ("train", "factual", "counterfactual", "independent"):
             assert np.array_equal(getattr(again.scores[method], world), getattr(result.scores[method], world))
     other = run_audit(make_people(600, seed=0), ROLES, dataclasses.replace(QUICK, seed=1))
@@ -335,8 +352,9 @@ def test_progress_tells_every_stage(people: pd.DataFrame) -> None:
     run_audit(people, ROLES, QUICK, recorder)
     judged = ["judge: discovery", "judge: refit"]
     assert recorder.stages() == ["discovery", "refit", *judged, "autoencoder", "fair fine-tuning", "evaluation"]
-    assert set(recorder.stages()) <= set(STAGES)
-    share = Share(STAGES)
+    shares = stages(QUICK, knows_truth=False)
+    assert set(recorder.stages()) <= set(shares)
+    share = Share(shares)
     done = [share.after(stage, step, total) for stage, step, total, _ in recorder.heard]
     assert done == sorted(done)
     assert done[-1] == pytest.approx(1.0)
@@ -355,6 +373,98 @@ def test_the_paper_preset_runs() -> None:
     )
     found = run_audit(make_people(400, seed=10), ROLES, config)
     assert found.metrics("cfad").changing_ratio is not None
+
+
+@pytest.fixture(scope="module")
+def everything() -> AuditResult:
+    return run_audit(make_people(500, seed=4), ROLES, EVERYTHING)
+
+
+def test_every_method_is_audited_saved_and_scores_again(everything: AuditResult, tmp_path: Path) -> None:
+    assert tuple(everything.scores) == METHODS
+    everything.save(tmp_path / "audit")
+    again = AuditResult.load(tmp_path / "audit")
+    assert again.summary() == everything.summary()
+    table = make_people(40, seed=5)
+    scored = everything.score(table)
+    assert again.score(table).equals(scored)
+    assert {f"{method}_flip" for method in METHODS} <= set(scored.columns)
+    assert "kernel" in codes(everything)
+
+
+def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
+    recorder = Recorder()
+    run_audit(people, ROLES, EVERYTHING, recorder)
+    fits = ["pca", "ocsvm", "iforest", "autoencoder", "dcfod", "fairod", "fair fine-tuning"]
+    assert [stage for stage in recorder.stages() if stage in fits] == fits
+    assert set(recorder.stages()) <= set(stages(EVERYTHING, knows_truth=False))
+    assert list(stages(dataclasses.replace(QUICK, methods=("pca",)), knows_truth=True)) == [
+        "discovery",
+        "edge selection",
+        "refit",
+        "pca",
+        "evaluation",
+    ]
+
+
+@pytest.mark.parametrize("stage", ["pca", "ocsvm", "iforest", "dcfod", "fairod"])
+def test_every_baseline_can_be_cancelled(people: pd.DataFrame, stage: str) -> None:
+    with pytest.raises(AuditCancelled, match=stage):
+        run_audit(people, ROLES, EVERYTHING, Recorder(stop_in=stage))
+
+
+def test_methods_are_the_same_alone_and_together(everything: AuditResult) -> None:
+    for methods in (("pca", "dcfod"), ("twin",)):
+        alone = run_audit(make_people(500, seed=4), ROLES, dataclasses.replace(EVERYTHING, methods=methods))
+        assert tuple(alone.scores) == methods
+        for method in methods:
+            assert np.array_equal(alone.scores[method].factual, everything.scores[method].factual)
+
+
+def test_other_libraries_detectors_are_audited(tmp_path: Path) -> None:
+    from sklearn.mixture import GaussianMixture
+    from sklearn.neighbors import LocalOutlierFactor
+
+    foreign = {"lof": LocalOutlierFactor(novelty=True), "mixture": GaussianMixture(2, random_state=0)}
+    pca = dataclasses.replace(QUICK, methods=("pca",))
+    found = run_audit(make_people(500, seed=4), ROLES, pca, detectors=foreign)
+    assert tuple(found.scores) == ("pca", "lof", "mixture")
+    assert found.metrics("lof").auc_roc > 0.8
+    assert found.metrics("mixture").auc_roc > 0.8
+    assert "foreign-detector" in codes(found)
+    assert "lof_score" in found.score(make_people(10, seed=1)).columns
+    found.save(tmp_path / "audit")
+    again = AuditResult.load(tmp_path / "audit")
+    assert again.summary() == found.summary()
+    assert list(again.score(make_people(10, seed=1)).columns)[::4] == ["pca_score"]
+    for name in ("twin", "a b", ""):
+        with pytest.raises(InvalidConfigError, match="needs a name of letters"):
+            run_audit(make_people(500, seed=4), ROLES, pca, detectors={name: LocalOutlierFactor(novelty=True)})
+
+
+def test_what_is_left_to_the_data_is_told(result: AuditResult) -> None:
+    assert (result.detector.inputs, result.detector.fairness_weight, result.detector.twin) == ("variance", 1.0, "mean")
+    assert result.config.detector.twin is None
+    table = make_people(500, seed=6)
+    job = np.where((table["group"] == "b") ^ (np.arange(500) % 5 == 0), "clerk", "smith")
+    mixed = run_audit(table.assign(job=job), ROLES, QUICK)
+    assert "job" in mixed.scm.affected_names
+    assert (mixed.detector.inputs, mixed.detector.fairness_weight, mixed.detector.twin) == ("range", 0.5, "min")
+    given = QUICK.with_detector(inputs="variance", fairness_weight=2.0, twin="max")
+    chosen = run_audit(table.assign(job=job), ROLES, given).detector
+    assert (chosen.inputs, chosen.fairness_weight, chosen.twin) == ("variance", 2.0, "max")
+
+
+def test_audits_of_the_version_before_are_read(result: AuditResult, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text())
+    del text["detector"]
+    del text["config"]["methods"], text["config"]["baselines"], text["config"]["detector"]["inputs"]
+    text["config"]["detector"] |= {"twin": "mean", "fairness_weight": 1.0}
+    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 2}))
+    again = AuditResult.load(tmp_path)
+    table = make_people(20, seed=1)
+    assert again.score(table).equals(result.score(table))
 
 
 @pytest.mark.slow

@@ -160,7 +160,7 @@ def test_benchmark_rows(quick_presets, tmp_path: Path, monkeypatch, capsys) -> N
         ("synthetic", "twin", 0),
     ]
     columns = "dataset method seed auc_pr auc_roc macro_f1 changing_ratio changing_ratio_independent shd cf_error"
-    assert set(rows[0]) == {*columns.split(), "cf_error_flip", "fit_seconds", "curve"}
+    assert set(rows[0]) == {*columns.split(), "flag_rate", "cf_error_flip", "fit_seconds", "curve"}
     assert [point["quantile"] for point in rows[0]["curve"]] == [0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999]
     point = {"quantile", "macro_f1", "changing_ratio", "changing_ratio_independent", "flag_rate"}
     assert all(set(entry) == point for entry in rows[0]["curve"])
@@ -217,6 +217,32 @@ def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
     assert json.loads(out.read_text()) == expected
 
 
+def test_the_whole_experiment_section(tmp_path: Path, monkeypatch, capsys) -> None:
+    from tests.test_reproduction import Pretender
+
+    monkeypatch.setattr("cfad_core.reproduction.run_many", Pretender())
+    out = tmp_path / "paper"
+    assert cli.main(["benchmark", "--all", "--no-images", "--seeds", "0", "1", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "| Adult, 0.95 quantile |" in printed
+    assert "runs (0 of an earlier start)" in printed
+    assert (out / "results.json").is_file()
+    assert (out / "results.md").is_file()
+    assert (out / "figures" / "tradeoff-adult.html").is_file()
+    assert cli.main(["benchmark", "--all", "--no-images", "--seeds", "0", "1", "--out", str(out)]) == 0
+    assert f"{len(list((out / 'runs').iterdir()))} of an earlier start" in capsys.readouterr().out
+
+
+def test_methods_of_an_audit(quick_presets, table: Path, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "audit"
+    roles = ["--sensitive", "group", "--label", "fraud", "--anomaly", "yes", "--ignore", "id"]
+    assert cli.main(["audit", str(table), *roles, "--methods", "iforest", "pca", "--out", str(out)]) == 0
+    assert list(json.loads((out / "audit.json").read_text())["methods"]) == ["iforest", "pca"]
+    assert cli.main(["score", str(out), str(table), "--out", str(tmp_path / "scores.csv")]) == 0
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    assert {"iforest_score", "pca_flip"} <= set(scores.columns)
+
+
 def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
     small = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     monkeypatch.setattr("cfad_core.data.synthetic.generate_synthetic", lambda seed: small)
@@ -269,7 +295,10 @@ def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
         (["score", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
         (["counterfactuals", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
         (["benchmark", "--datasets", "mars", "--out", "r.json"], "Unknown data set: mars. Known: synthetic"),
-        (["benchmark", "--methods", "magic", "--out", "r.json"], "Unknown method: magic. Known: ae, cfad, twin"),
+        (
+            ["benchmark", "--methods", "magic", "--out", "r.json"],
+            "Unknown method: magic. Known: pca, ocsvm, iforest, ae, dcfod, fairod, cfad, twin",
+        ),
         (["benchmark", "--workers", "0", "--out", "r.json"], "At least one worker is needed; got 0"),
         (["audit", "people.csv", "--sensitive", "group"], "one of the arguments --out --save is required"),
         (["synthesize", "--out", "people.csv"], "is a file; choose a folder"),

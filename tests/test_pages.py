@@ -18,11 +18,14 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from cfad_core.audit import run_audit
-from cfad_core.config import AuditConfig, DetectorConfig
+from cfad_core.config import METHODS, OURS, AuditConfig, BaselineConfig, DcfodConfig, DetectorConfig, FairodConfig
 from cfad_core.dashboard.roles_editor import merge_alike
 from cfad_core.dashboard.text import duration, plain
 from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.experiments import SENSITIVITY
+from cfad_core.figures import METHOD_NAMES
+from cfad_core.published import published
 from cfad_core.store import Store, headline
 from tests.conftest import make_people
 
@@ -31,6 +34,15 @@ PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
 RESULT_PAGES = [name for name in PAGES if name[0] in "34567"]
 ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
 QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+FULL = dataclasses.replace(
+    QUICK,
+    methods=METHODS,
+    baselines=BaselineConfig(
+        iforest_trees=5,
+        dcfod=DcfodConfig(widths=(8,), code_size=2, epochs=1),
+        fairod=FairodConfig(steps=5, candidates=()),
+    ),
+)
 HOSTILE = "![x](http://evil.example/a.png) <script>alert(1)</script> **b** :red[r] $x$"
 
 
@@ -42,17 +54,17 @@ def people(n: int = 400):
 
 @pytest.fixture(scope="module")
 def finished_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A store with two finished audits: with labels, and without."""
+    """A store with two finished audits: with labels and all methods, and without labels with three."""
     home = tmp_path_factory.mktemp("finished") / "home"
     ids = []
     with Store(home) as store:
-        for table, roles, name in (
-            (people(), ROLES, "With labels"),
-            (people().drop(columns="fraud"), ColumnRoles("group", groups=("a", "b")), "Without labels"),
+        for table, roles, config, name in (
+            (people(), ROLES, FULL, "With labels"),
+            (people().drop(columns="fraud"), ColumnRoles("group", groups=("a", "b")), QUICK, "Without labels"),
         ):
-            audit = store.create(table, roles, QUICK, name=name, source="people.csv")
+            audit = store.create(table, roles, config, name=name, source="people.csv")
             store.claim("test", audit)
-            result = run_audit(store.inputs(audit).table, roles, QUICK)
+            result = run_audit(store.inputs(audit).table, roles, config)
             result.save(store.folder(audit))
             store.finish(audit, headline(result))
             ids.append(audit)
@@ -285,6 +297,92 @@ def test_more_seeds(done: tuple[str, str], home: Path) -> None:
         assert sorted(record.config.seed for record in store.find(status="queued")) == [1, 2]
 
 
+def test_methods_are_shown_by_tick_box(done: tuple[str, str]) -> None:
+    app = visit("7_Methods.py", audit=done[0])
+    assert list(app.dataframe[0].value.index) == [METHOD_NAMES[method] for method in METHODS]
+    for method in METHODS[2:]:
+        app.checkbox(key=f"show-{done[0]}-{method}").uncheck()
+    app.run()
+    assert list(app.dataframe[0].value.index) == ["PCA", "OC-SVM"]
+    for method in METHODS[:2]:
+        app.checkbox(key=f"show-{done[0]}-{method}").uncheck()
+    app.run()
+    assert not app.exception, app.exception
+    assert "Tick a method." in said(app)
+
+
+def test_methods_are_added_by_tick_box(done: tuple[str, str], home: Path) -> None:
+    app = visit("7_Methods.py", audit=done[1])
+    button = f"run-methods-{done[1]}"
+    assert app.button(key=button).disabled
+    app.checkbox(key=f"add-{done[1]}-ocsvm").check()
+    app.checkbox(key=f"add-{done[1]}-pca").check().run()
+    app.button(key=button).click().run()
+    assert not app.exception, app.exception
+    with Store(home) as store:
+        child = store.find(status="queued")[0]
+    assert child.config == dataclasses.replace(QUICK, methods=("pca", "ocsvm", *OURS))
+    assert child.parent == done[1]
+    assert "More methods" not in said(visit("7_Methods.py", audit=done[0]))
+
+
+def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], home: Path) -> None:
+    app = visit("7_Methods.py", audit=done[0])
+    app.button(key=f"run-fairness_weight-{done[0]}").click().run()
+    assert not app.exception, app.exception
+    with Store(home) as store:
+        queued = store.find(status="queued")
+        assert sorted(r.config.detector.fairness_weight for r in queued) == list(SENSITIVITY["fairness_weight"])
+        assert {r.config.methods for r in queued} == {("cfad", "twin")}
+        assert {dataclasses.replace(r.config, methods=METHODS).with_detector(fairness_weight=None) for r in queued} == {
+            FULL
+        }
+        for other in queued[:3]:
+            store.claim("test", other.id)
+            store.finish(other.id, {"cfad": {"macro_f1": 0.5, "changing_ratio_independent": 0.1}})
+    app = visit("7_Methods.py", audit=done[0])
+    assert not app.exception, app.exception
+    assert "4 of 7 audits are done" in said(app)
+    assert "one audit for each value" in said(app)
+    assert f"run-fairness_weight-{done[0]}" not in {button.key for button in app.button}
+
+
+def test_the_papers_experiments_are_on_the_page(done: tuple[str, str]) -> None:
+    app = visit("7_Methods.py", audit=done[0])
+    choice = next(control for control in app.segmented_control if control.label == "Data set")
+    for dataset, words in (
+        ("synthetic", "The true graph"),
+        ("adult", "learned causal graph"),
+        ("compas", "AE against"),
+    ):
+        choice.set_value(dataset).run()
+        assert not app.exception, app.exception
+        assert words in said(app)
+        table = app.dataframe[-1].value
+        assert list(table["method"]) == [METHOD_NAMES[method] for method in METHODS]
+        assert f"{published(dataset, 'cfad')['macro_f1']:.3f}" in set(table["Macro-F1, paper"])
+        choice = next(control for control in app.segmented_control if control.label == "Data set")
+
+
+def test_methods_are_chosen_before_training(home: Path) -> None:
+    app = visit()
+    next(button for button in app.button if button.label == "Try the sample table").click().run()
+    next(button for button in app.button if button.label == "Continue").click().run()
+    app.switch_page("pages/2_Train.py").run()
+    assert [box.label for box in app.checkbox if box.value] == [METHOD_NAMES[method] for method in OURS]
+    for method in OURS:
+        app.checkbox(key=f"method-{method}").uncheck()
+    app.run()
+    assert "Tick at least one method" in said(app)
+    app.checkbox(key="method-iforest").check().run()
+    next(button for button in app.button if button.label == "Start the audit").click().run()
+    assert not app.exception, app.exception
+    with Store(home) as store:
+        (record,) = store.find()
+    assert record.config.methods == ("iforest",)
+    assert record.config.detector.fairness_weight is None
+
+
 def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     from cfad_core.dashboard import downloads
 
@@ -329,7 +427,7 @@ def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -
     with Store(home) as store:
         child = store.find(status="queued")[0]
     assert child.parent == done[0]
-    assert child.config == dataclasses.replace(QUICK, knowledge=child.config.knowledge)
+    assert child.config == dataclasses.replace(FULL, knowledge=child.config.knowledge)
     assert child.config.knowledge.roots == ("age",)
 
 

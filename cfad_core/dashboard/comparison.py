@@ -1,73 +1,35 @@
-"""Audits beside each other, and the paper's table."""
+"""Audits beside each other: those that differ by one setting alone."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
-from cfad_core.dashboard.services import store
+from cfad_core.config import AuditConfig
+from cfad_core.dashboard.drafts import again
+from cfad_core.dashboard.services import result_of, store
 from cfad_core.dashboard.tables import METRIC_NAMES
+from cfad_core.experiments import SENSITIVITY
 from cfad_core.store import AuditRecord
 
-_COLUMNS = ["AUC-PR", "AUC-ROC", "Macro-F1", "changing ratio"]
-_METHODS = ["PCA", "OC-SVM", "iForest", "AE", "DCFOD", "FairOD", "CFAD"]
+Floats = NDArray[np.float64]
+Setting = Literal["fairness_weight", "fair_learning_rate"]
 
-
-def _paper(rows: Sequence[Sequence[float]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, index=_METHODS, columns=_COLUMNS)
-
-
-# The paper's Table 2: five-run means at the 0.95 quantile, by the source of an audit
-PAPER = {
-    "synthetic people": _paper(
-        [
-            [0.992, 0.999, 0.908, 0.478],
-            [0.776, 0.953, 0.477, 0.399],
-            [0.190, 0.693, 0.570, 0.271],
-            [0.957, 0.996, 0.883, 0.461],
-            [0.383, 0.832, 0.721, 0.212],
-            [0.580, 0.873, 0.689, 0.261],
-            [0.947, 0.996, 0.930, 0.199],
-        ]
-    ),
-    "Adult": _paper(
-        [
-            [0.238, 0.582, 0.476, 0.261],
-            [0.282, 0.638, 0.482, 0.285],
-            [0.312, 0.658, 0.570, 0.279],
-            [0.349, 0.640, 0.608, 0.590],
-            [0.249, 0.623, 0.533, 0.071],
-            [0.222, 0.621, 0.531, 0.131],
-            [0.319, 0.589, 0.576, 0.057],
-        ]
-    ),
-    "COMPAS": _paper(
-        [
-            [0.365, 0.642, 0.595, 0.268],
-            [0.337, 0.593, 0.488, 0.376],
-            [0.311, 0.567, 0.564, 0.415],
-            [0.344, 0.616, 0.581, 0.407],
-            [0.260, 0.569, 0.466, 0.067],
-            [0.265, 0.548, 0.493, 0.068],
-            [0.314, 0.596, 0.539, 0.049],
-        ]
-    ),
+SETTING_NAMES: dict[Setting, str] = {
+    "fairness_weight": "fairness weight (lambda)",
+    "fair_learning_rate": "learning rate of the fine-tuning",
 }
 
 
 def same_but_seed(record: AuditRecord) -> list[AuditRecord]:
     """Finished audits of the same data, roles and settings, one for each seed."""
-    wanted = dataclasses.replace(record.config, seed=0)
     by_seed = {record.config.seed: record}
-    for other in store().find(status="done"):
-        if (
-            other.data_digest == record.data_digest
-            and other.roles_text == record.roles_text
-            and dataclasses.replace(other.config, seed=0) == wanted
-        ):
+    for other in _alike(record, lambda config: dataclasses.replace(config, seed=0)):
+        if other.status == "done":
             by_seed.setdefault(other.config.seed, other)
     return list(by_seed.values())
 
@@ -82,3 +44,58 @@ def spread(records: Sequence[AuditRecord]) -> dict[str, dict[str, tuple[float, f
             known = [value for value in values if value is not None]
             found[shown][method] = (float(np.mean(known)), float(np.std(known))) if known else None
     return found
+
+
+def variants(record: AuditRecord, setting: Setting) -> dict[float, AuditRecord]:
+    """Audits with CFAD that differ from this one by a setting of the fine-tuning alone, by its value.
+
+    Those that failed or were cancelled are left out; a finished one comes before one that waits.
+    """
+
+    def without(config: AuditConfig) -> AuditConfig:
+        return dataclasses.replace(config, methods=("cfad",)).with_detector(**{setting: 0.0})
+
+    found: dict[float, AuditRecord] = {}
+    for other in [record, *_alike(record, without)]:
+        value = getattr(other.config.detector, setting)
+        if other.id == record.id:
+            value = getattr(result_of(record).detector, setting)  # as it was used, if it was left to the data
+        if value is None or "cfad" not in other.config.methods or other.status not in ("queued", "running", "done"):
+            continue
+        if value not in found or (found[value].status != "done" and other.status == "done"):
+            found[value] = other
+    return dict(sorted(found.items()))
+
+
+def run_variants(record: AuditRecord, setting: Setting) -> int:
+    """Put what is missing of the usual values of a setting into the queue; returns how many audits that are."""
+    there = variants(record, setting)
+    missing = [value for value in SENSITIVITY[setting] if value not in there]
+    for value in missing:
+        config = dataclasses.replace(record.config, methods=("cfad", "twin")).with_detector(**{setting: value})
+        again(record.id, config, f"{record.name} ({SETTING_NAMES[setting]} {value:g})")
+    return len(missing)
+
+
+def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tuple[Floats, Floats]]]:
+    """The values, and CFAD's metrics at each of them; one audit each, so nothing is known of their spread."""
+    names = {"macro_f1": "Macro-F1", "changing_ratio_independent": "changed, independent judge"}
+    headlines: list[dict[str, Any]] = [(record.metrics or {})["cfad"] for record in found.values()]
+    lines = {}
+    for key, name in names.items():
+        values = np.array([headline[key] for headline in headlines], dtype=np.float64)
+        if np.isfinite(values).any():  # without labels there is no F1
+            lines[name] = (values, np.zeros(len(values)))
+    return np.array(list(found)), lines
+
+
+def _alike(record: AuditRecord, normalised: Callable[[AuditConfig], AuditConfig]) -> list[AuditRecord]:
+    """Audits of the same data and roles whose settings are the same once both are normalised."""
+    wanted = normalised(record.config)
+    return [
+        other
+        for other in store().find()
+        if other.data_digest == record.data_digest
+        and other.roles_text == record.roles_text
+        and normalised(other.config) == wanted
+    ]

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+METHODS = {
+    "pca": "Principal components; what they leave unexplained of a person is the score.",
+    "ocsvm": "One-class SVM; the score is how far a person lies outside the region where normal people are.",
+    "iforest": "Isolation forest; people whom random cuts set apart quickly score high.",
+    "ae": "A plain autoencoder trained on normal people; the worse it reconstructs a person, the higher the score.",
+    "dcfod": "Deep clustering that cannot tell the groups apart; the score is the distance to the nearest cluster.",
+    "fairod": "A small autoencoder whose scores must not follow the group, but keep each group's ranking.",
+    "cfad": "The autoencoder, tuned so that nothing in its code tells a person from their counterfactual.",
+    "twin": (
+        "One score from CFAD's scores of a person and of their counterfactual; it needs the sensitive attribute and "
+        "the causal model when it scores."
+    ),
+}
+
 HELP = {
     "methods": (
-        "AE: a plain detector (autoencoder). CFAD: the same, tuned so that both worlds look alike to it. Twin: the "
-        "mean of CFAD's scores of a person and of their counterfactual."
+        "AE: a plain detector (autoencoder). CFAD: the same, tuned so that both worlds look alike to it. Twin: one "
+        "score from CFAD's scores of a person and of their counterfactual. The Methods page explains the others."
     ),
     "flagged": "People whose score is above the threshold.",
     "Macro-F1": (

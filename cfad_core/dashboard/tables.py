@@ -8,6 +8,7 @@ from datetime import datetime
 import pandas as pd
 import streamlit as st
 
+from cfad_core.config import OURS
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.glossary import HELP
 from cfad_core.figures import METHOD_NAMES
@@ -51,7 +52,8 @@ def verdict(record: AuditRecord) -> str:
     if record.metrics is None:
         return ""
     parts, n = [], 0
-    for method, metrics in record.metrics.items():
+    ours = {method: record.metrics[method] for method in OURS if method in record.metrics}
+    for method, metrics in (ours or record.metrics).items():
         ratio, n = metrics["changing_ratio_independent"], metrics["n"]
         if ratio is not None:
             parts.append(f"{METHOD_NAMES.get(method, method)} {100 * ratio:.1f} %")
@@ -68,10 +70,10 @@ METRIC_NAMES = {
 }
 
 
-def metrics_table(result: AuditResult) -> pd.DataFrame:
-    """A row for each method."""
+def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> pd.DataFrame:
+    """A row for each method, or for some of them."""
     rows = {}
-    for method in result.scores:
+    for method in result.scores if methods is None else methods:
         metrics = result.metrics(method)
         rows[METHOD_NAMES.get(method, method)] = {shown: getattr(metrics, name) for name, shown in METRIC_NAMES.items()}
     return pd.DataFrame(rows).T.dropna(axis=1, how="all").astype(float)  # without labels there is no F1 or AUC

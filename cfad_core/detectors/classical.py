@@ -109,7 +109,9 @@ def fit_ocsvm(rows: TrainingRows, config: BaselineConfig, *, seed: int, progress
     if len(z) <= EXACT_KERNEL_ROWS:
         from sklearn.svm import OneClassSVM
 
-        exact = OneClassSVM(kernel="rbf", gamma=gamma, nu=config.ocsvm_nu).fit(z)
+        exact = OneClassSVM(kernel="rbf", gamma=gamma, nu=config.ocsvm_nu)
+        exact.random_state = seed  # it would draw one from numpy's global generator
+        exact.fit(z)
         found = KernelMachine(
             inputs, exact.support_vectors_, exact.dual_coef_[0].copy(), -float(exact.intercept_[0]), gamma, True
         )

@@ -98,7 +98,7 @@ def test_the_discriminator_is_trained(model: Autoencoder) -> None:
 def test_the_encoder_feels_the_discriminator(model: Autoencoder) -> None:
     """The gradient of the encoder has the part -lambda * d CE / d theta; without C it would not."""
 
-    def encoder_gradient(weight: float) -> torch.Tensor:
+    def encoder_gradient(weight: float | None) -> torch.Tensor:
         played = game(model, fairness_weight=weight, discriminator_learning_rate=0.0)
         played.step(torch.arange(300))
         return torch.cat([p.grad.flatten() for p in played.model.encoder.parameters() if p.grad is not None])
@@ -106,6 +106,7 @@ def test_the_encoder_feels_the_discriminator(model: Autoencoder) -> None:
     none, once, twice = (encoder_gradient(weight) for weight in (0.0, 1.0, 2.0))
     assert (once - none).abs().max() > 1e-4
     torch.testing.assert_close(twice - none, 2.0 * (once - none), rtol=1e-3, atol=1e-6)
+    assert torch.equal(encoder_gradient(None), once)
 
 
 def test_the_encoder_fools_the_discriminator(model: Autoencoder) -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from cfad_core.config import METHODS, AuditConfig, BaselineConfig, DcfodConfig, DetectorConfig, FairodConfig, Method
+from cfad_core.detectors import dcfod
 from cfad_core.detectors.base import SavedDetector
 from cfad_core.detectors.catalogue import CATALOGUE, needed
 from cfad_core.errors import AuditCancelled
@@ -26,6 +29,13 @@ TINY = AuditConfig(
     ),
 )
 EVERY_ENTRY = pytest.mark.parametrize("method", list(CATALOGUE))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_steps() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dcfod, "_FEWEST_STEPS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
