@@ -27,7 +27,7 @@ from cfad_core.data.tables import digest
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
 from cfad_core.detectors.base import Detector, TrainingRows, alike_by_range, alike_by_variance
 from cfad_core.detectors.catalogue import CATALOGUE, needed
-from cfad_core.detectors.foreign import fit_foreign, scoring
+from cfad_core.detectors.foreign import ForeignDetector, fit_foreign, scoring
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.notices import data_notices, detector_notices, graph_notices, usefulness_notices
@@ -281,7 +281,8 @@ def _check_foreign(foreign: Mapping[str, Any]) -> None:
                 f"A detector of your own needs a name of letters, digits, '_', '.' and '-' that is none of "
                 f"{', '.join(METHODS)}; got '{name}'."
             )
-        scoring(getattr(detector, "estimator", detector), getattr(detector, "high_means", None))
+        given = detector if isinstance(detector, ForeignDetector) else ForeignDetector(detector)
+        scoring(given.estimator, given.high_means)
 
 
 def _score(

@@ -306,7 +306,9 @@ def _check_ranges(config: AuditConfig) -> None:
         ("baselines.dcfod.clusters", baselines.dcfod.clusters, 1, 10**4),
         ("baselines.dcfod.code_size", baselines.dcfod.code_size, 1, 65536),
         *(("baselines.dcfod.widths", width, 1, 65536) for width in baselines.dcfod.widths),
-        *(("baselines.fairod.candidates", number, 0.0, 1e6) for pair in baselines.fairod.candidates for number in pair),
+        *(("baselines.fairod.candidates", alpha, 0.0, 1.0) for alpha, _ in baselines.fairod.candidates),
+        *(("baselines.fairod.candidates", gamma, 0.0, 1e6) for _, gamma in baselines.fairod.candidates),
+        ("baselines.dcfod.centroid_learning_rate", baselines.dcfod.centroid_learning_rate, 0.0, 10.0),
     ]
     within += [
         ("baselines.dcfod.epochs", baselines.dcfod.epochs, 1, 10**6),
@@ -327,6 +329,8 @@ def _check_ranges(config: AuditConfig) -> None:
         within.append(("discovery.prune", discovery.prune, 0.0, 1.0))
     if detector.fairness_weight is not None:
         within.append(("detector.fairness_weight", detector.fairness_weight, 0.0, 1e6))
+    if baselines.fairod.hidden is not None:
+        within.append(("baselines.fairod.hidden", baselines.fairod.hidden, 1, 65536))
     if detector.code_size is not None:
         within.append(("detector.code_size", detector.code_size, 1, 65536))
     for name, value, low, high in within:

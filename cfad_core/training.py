@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from cfad_core.progress import Progress
 Step = Callable[[torch.Tensor], Mapping[str, torch.Tensor]]
 
 _REPORTS = 60  # about how often a training reports at least
+_PADDED = 16  # what widths are padded to when scoring
 _SILENCE = 1.0  # seconds without a report, at most
 
 
@@ -82,6 +84,33 @@ def dense_network(widths: list[int], activation: type[torch.nn.Module]) -> torch
     for before, after in itertools.pairwise(widths):
         layers += [torch.nn.Linear(before, after), activation()]
     return torch.nn.Sequential(*layers[:-1])
+
+
+def scoring_network(network: torch.nn.Sequential) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The same function for scoring, whose result for a row is the same to the last bit wherever the row stands.
+
+    Matrix libraries treat odd widths by paths that depend on a row's place in memory. So every width is padded with
+    zeros to a multiple of 16; the activation must leave zeros alone, as ReLU does.
+    """
+    layers: list[Callable[[torch.Tensor], torch.Tensor]] = []
+    width = 0
+    for layer in network:
+        if isinstance(layer, torch.nn.Linear):
+            width = layer.out_features
+            rows, columns = (-width % _PADDED, -layer.in_features % _PADDED)
+            weight = torch.nn.functional.pad(layer.weight.detach(), (0, columns, 0, rows))
+            bias = torch.nn.functional.pad(layer.bias.detach(), (0, rows))
+            layers.append(functools.partial(torch.nn.functional.linear, weight=weight, bias=bias))
+        else:
+            layers.append(layer)
+
+    def run(rows: torch.Tensor) -> torch.Tensor:
+        values = torch.nn.functional.pad(rows, (0, -rows.shape[1] % _PADDED))
+        for layer in layers:
+            values = layer(values)
+        return values[:, :width]
+
+    return run
 
 
 def network_state(network: torch.nn.Sequential, prefix: str) -> dict[str, NDArray[np.generic]]:

@@ -13,7 +13,7 @@ worlds are encoded, and so scored, alike.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cfad_core.config import DetectorConfig
 from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
 from cfad_core.progress import Progress
-from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
+from cfad_core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
 
 _CODED = 0.96  # share of the variance that the code has room for
 _LARGEST_CODE = 32
@@ -49,7 +49,7 @@ class Autoencoder:
 
     def contributions(self, x: Floats) -> Floats:
         """The part of each attribute in the score, shape (n, m); a row sums to its score."""
-        return squared_errors(lambda rows: self.decoder(self.encoder(rows)), self.inputs(x))
+        return squared_errors(torch.nn.Sequential(*self.encoder, *self.decoder), self.inputs(x))
 
     def prepare(self, x: Floats) -> torch.Tensor:
         """Scaled inputs of the network."""
@@ -67,8 +67,9 @@ class Autoencoder:
         return Autoencoder(Inputs.from_state(arrays), encoder, decoder)
 
 
-def squared_errors(reconstruct: Callable[[torch.Tensor], torch.Tensor], inputs: Floats) -> Floats:
+def squared_errors(network: torch.nn.Sequential, inputs: Floats) -> Floats:
     """Squared reconstruction error of each scaled cell, (n, m)."""
+    reconstruct = scoring_network(network)
 
     def errors(block: Floats) -> Floats:
         rows = torch.from_numpy(block.astype(np.float32))

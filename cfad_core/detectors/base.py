@@ -85,7 +85,7 @@ class Inputs:
 def alike_by_variance(x: Floats, variables: Sequence[str]) -> Inputs:
     """Inputs in which every variable has variance 1, all its columns together."""
     _, member = np.unique(np.asarray(variables, dtype=object).astype(str), return_inverse=True)
-    variance = np.bincount(member, weights=x.var(axis=0))[member]
+    variance = np.bincount(member, weights=np.where(np.ptp(x, axis=0) > 0.0, x.var(axis=0), 0.0))[member]
     return Inputs(x.mean(axis=0), np.sqrt(np.where(variance > 0.0, variance, 1.0)))
 
 

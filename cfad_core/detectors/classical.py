@@ -6,6 +6,8 @@ and rows are scored from these, each by itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,7 @@ from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blo
 from cfad_core.progress import Progress
 
 EXACT_KERNEL_ROWS = 15_000  # beyond, the exact one-class SVM takes minutes
+_PADDED = 16  # what the number of anchors is padded to when scoring
 _ANCHORS = 500  # rows that stand for all others in the approximate kernel
 
 
@@ -79,11 +82,13 @@ class KernelMachine:
     exact: bool
 
     def anomaly_score(self, x: Floats) -> Floats:
-        squares = np.sum(self.anchors**2, axis=1)
+        missing = -len(self.anchors) % _PADDED  # an odd number would make a row's bits depend on its place
+        anchors, weights = np.pad(self.anchors, ((0, missing), (0, 0))), np.pad(self.weights, (0, missing))
+        squares = np.sum(anchors**2, axis=1)
 
         def score(z: Floats) -> Floats:
-            distance = np.sum(z**2, axis=1)[:, None] + squares - 2.0 * z @ self.anchors.T  # (b, a)
-            found: Floats = self.offset - np.exp(-self.gamma * np.maximum(distance, 0.0)) @ self.weights
+            distance = np.sum(z**2, axis=1)[:, None] + squares - 2.0 * z @ anchors.T  # (b, a)
+            found: Floats = self.offset - np.exp(-self.gamma * np.maximum(distance, 0.0)) @ weights
             return found
 
         return in_blocks(score, self.inputs(x))
@@ -121,11 +126,21 @@ def fit_ocsvm(rows: TrainingRows, config: BaselineConfig, *, seed: int, progress
 
         features = Nystroem(gamma=gamma, n_components=_ANCHORS, random_state=seed).fit(z)
         progress.check("ocsvm")
-        linear = SGDOneClassSVM(nu=config.ocsvm_nu, random_state=seed).fit(features.transform(z))
+        with _global_generator_kept():  # it draws from it, without using what it drew
+            linear = SGDOneClassSVM(nu=config.ocsvm_nu, random_state=seed).fit(features.transform(z))
         weights = features.normalization_.T @ linear.coef_  # phi(z) = normalization k(z, anchors)
         found = KernelMachine(inputs, features.components_, weights, float(linear.offset_[0]), gamma, False)
     progress.tick("ocsvm", 1, 1)
     return found
+
+
+@contextmanager
+def _global_generator_kept() -> Iterator[None]:
+    before = np.random.get_state()  # noqa: NPY002 - it is put back
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ so that it is a matter of the row alone.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from cfad_core.config import DcfodConfig
 from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
 from cfad_core.progress import Progress
-from cfad_core.training import dense_network, network_from_state, network_state, steps_for, train
+from cfad_core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
 
 STAGE = "dcfod"
 _RECONSTRUCTION, _ADVERSARY = 8.0, 100.0  # weights in the loss
@@ -113,11 +114,14 @@ class _Training:
 
     def _first_centroids(self, clusters: int, seed: int) -> torch.Tensor:
         from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
 
         with torch.no_grad():
             codes = self.encoder(self.rows[:_KMEANS_ROWS]).numpy()
         clusters = min(clusters, len(np.unique(codes, axis=0)))
-        found = KMeans(clusters, n_init=3, random_state=seed).fit(codes)
+        with warnings.catch_warnings():  # codes that differ by a rounding error make centroids that coincide: no harm
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = KMeans(clusters, n_init=3, random_state=seed).fit(codes)
         return torch.from_numpy(found.cluster_centers_.astype(np.float32))
 
     def step(self, batch: torch.Tensor) -> Mapping[str, torch.Tensor]:
@@ -152,6 +156,6 @@ def _clustering(codes: torch.Tensor, centroids: torch.Tensor) -> tuple[torch.Ten
 def _distances(encoder: torch.nn.Sequential, centroids: Floats, block: Floats) -> Floats:
     """Of the code of each scaled row to each centroid, (n, K)."""
     with torch.no_grad():
-        codes: Floats = encoder(torch.from_numpy(block.astype(np.float32))).double().numpy()
+        codes: Floats = scoring_network(encoder)(torch.from_numpy(block.astype(np.float32))).double().numpy()
     found: Floats = np.sqrt(((codes[:, None, :] - centroids) ** 2).sum(axis=2))
     return found

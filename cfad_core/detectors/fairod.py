@@ -84,7 +84,7 @@ class _Training:
     def __init__(
         self, z: Floats, is_second: NDArray[np.bool_], config: FairodConfig, seed: int, progress: Progress
     ) -> None:
-        self.z, self.groups = z, (~is_second, is_second)
+        self.z, self.groups = z, [members for members in (~is_second, is_second) if members.any()]
         self.rows = torch.from_numpy(z.astype(np.float32))
         self.sensitive = torch.from_numpy(np.where(is_second, 1.0, -1.0).astype(np.float32))
         self.config, self.seed, self.progress = config, seed, progress

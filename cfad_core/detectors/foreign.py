@@ -66,13 +66,13 @@ def scoring(estimator: Any, high_means: Meaning | None = None) -> tuple[Any, Mea
     libraries = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
     if "pyod" in libraries and callable(decisions):
         return decisions, high_means or "anomalous"
-    if callable(densities):  # log-likelihoods, and scikit-learn's outlier detectors
-        if high_means is None and "sklearn" not in libraries:
-            raise _unknown_sign(name)
-        return densities, high_means or "normal"
-    if high_means is None and not _is_sklearn_outlier_detector(estimator):
+    score = densities if callable(densities) else decisions
+    # scikit-learn's: log-likelihoods and outlier detectors; but somebody's own method may mean anything
+    written_by = str(getattr(score, "__module__", "")).partition(".")[0]
+    is_known = written_by == "sklearn" and (callable(densities) or _is_sklearn_outlier_detector(estimator))
+    if high_means is None and not is_known:
         raise _unknown_sign(name)
-    return decisions, high_means or "normal"
+    return score, high_means or "normal"
 
 
 def fit_foreign(detector: Any, rows: TrainingRows, *, stage: str, progress: Progress) -> ForeignDetector:
