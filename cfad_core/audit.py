@@ -304,7 +304,7 @@ def _score(
         return _in_slices(detectors[method].anomaly_score, x, progress)
 
     scores: dict[str, MethodScores] = {}
-    for method in detectors:
+    for method in [method for method in detectors if method in methods or (method == "cfad" and "twin" in methods)]:
         train = scored(method, rows.x)
         if method == "cfad":
             train = np.concatenate([train, scored(method, rows.counterfactual)])
