@@ -10,6 +10,8 @@ from cfad_core.config import METHODS
 from cfad_core.dashboard import frame, glossary
 from cfad_core.dashboard.comparison import (
     SETTING_NAMES,
+    any_waits,
+    missing,
     run_variants,
     same_but_seed,
     spread,
@@ -85,7 +87,6 @@ def over_seeds(record: AuditRecord) -> None:
     run_with_seeds(record)
 
 
-@st.fragment(run_every=3.0)
 def sensitivity(audit: str) -> None:
     """How much hangs on a setting of the fine-tuning."""
     record = store().get(audit)
@@ -107,11 +108,14 @@ def sensitivity(audit: str) -> None:
     waiting = len(found) - len(done)
     if waiting:
         st.caption(f"{len(done)} of {len(found)} audits are done; the others are in the queue or running.")
-    elif st.button("Run the sensitivity analysis", key=f"run-{setting}-{audit}"):
-        count = run_variants(record, setting)
-        st.success(f"{count} audits are in the queue; the picture grows as they finish." if count else "All are there.")
-    else:
-        st.caption("It runs the audit once for each of six values of the setting; the picture grows as they finish.")
+    elif missing(found, setting):
+        if st.button("Run the sensitivity analysis", key=f"run-{setting}-{audit}"):
+            run_variants(record, setting)
+            st.rerun()
+        st.caption(
+            f"It runs the audit once for each of {len(missing(found, setting))} more values of the setting; the "
+            "picture grows as they finish."
+        )
 
 
 def _name(method: str) -> str:
@@ -128,7 +132,7 @@ with seeds:
     over_seeds(record)
 with settings:
     if "cfad" in result.scores:
-        sensitivity(record.id)
+        st.fragment(sensitivity, run_every=3.0 if any_waits(record) else None)(record.id)
     else:
         st.info("This audit has no CFAD, whose settings these are. Add it under *This audit*.")
 with paper:

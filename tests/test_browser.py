@@ -62,6 +62,8 @@ def start_from_upload(visitor: Visitor, path: Path) -> None:
     visitor.wait_idle()
     visitor.click("Continue")
     visitor.wait_text("Settings that matter")
+    visitor.page.get_by_test_id("stCheckbox").filter(has_text="PCA").click()
+    visitor.wait_idle()
     visitor.click("Start the audit")
 
 
@@ -98,6 +100,12 @@ def test_an_upload_and_every_page_of_it(visitor: Visitor, tmp_path: Path) -> Non
         visitor.click(page, within=SIDE)
         visitor.wait_text("sensitive: group")
         visitor.wait_idle()
+    assert (
+        visitor.page.get_by_test_id("stCheckbox").filter(has_text="PCA").count() == 1
+    )  # it was ticked before training
+    visitor.page.get_by_role("tab", name="The paper's experiments").click()
+    visitor.wait_text("Hollow: the paper's point")
+    visitor.wait_idle()
     visitor.click("Saved audits", within=SIDE)
     visitor.wait_text("Choose a row to open")
 

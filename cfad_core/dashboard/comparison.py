@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -67,14 +67,21 @@ def variants(record: AuditRecord, setting: Setting) -> dict[float, AuditRecord]:
     return dict(sorted(found.items()))
 
 
-def run_variants(record: AuditRecord, setting: Setting) -> int:
-    """Put what is missing of the usual values of a setting into the queue; returns how many audits that are."""
-    there = variants(record, setting)
-    missing = [value for value in SENSITIVITY[setting] if value not in there]
-    for value in missing:
+def any_waits(record: AuditRecord) -> bool:
+    """Whether a variant is still in the queue or running."""
+    return any(other.status != "done" for setting in SETTING_NAMES for other in variants(record, setting).values())
+
+
+def missing(found: Mapping[float, AuditRecord], setting: Setting) -> list[float]:
+    """The usual values of a setting that no audit has yet."""
+    return [value for value in SENSITIVITY[setting] if value not in found]
+
+
+def run_variants(record: AuditRecord, setting: Setting) -> None:
+    """Put what is missing of the usual values of a setting into the queue."""
+    for value in missing(variants(record, setting), setting):
         config = dataclasses.replace(record.config, methods=("cfad", "twin")).with_detector(**{setting: value})
         again(record.id, config, f"{record.name} ({SETTING_NAMES[setting]} {value:g})")
-    return len(missing)
 
 
 def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tuple[Floats, Floats]]]:

@@ -1,0 +1,53 @@
+"""How long each detector takes to learn and to score, by the number of rows.
+
+python benchmarks/detector_speed.py [--rows 12000 48000] [--methods ocsvm dcfod ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from cfad_core.config import AuditConfig
+from cfad_core.detectors.base import SavedDetector, TrainingRows, alike_by_variance
+from cfad_core.detectors.catalogue import CATALOGUE
+from cfad_core.progress import Progress
+
+COLUMNS = 19
+
+
+def rows_of(n: int) -> TrainingRows:
+    """Invented people in a curved region, with twins a little to the side."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(n, 8))
+    x = np.cos(hidden @ rng.normal(size=(8, COLUMNS))) + 0.3 * rng.normal(size=(n, COLUMNS))
+    names = [str(k) for k in range(COLUMNS)]
+    return TrainingRows(x, x + 0.2, rng.choice([-1.0, 1.0], n), alike_by_variance(x, names))
+
+
+def main() -> None:
+    """Print a line for each method and number of rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[12_000, 48_000])
+    parser.add_argument("--methods", nargs="+", default=list(CATALOGUE))
+    options = parser.parse_args()
+    for n in options.rows:
+        rows, fitted = rows_of(n), dict[str, SavedDetector]()
+        for method in [name for name in CATALOGUE if name in options.methods]:
+            start = time.perf_counter()
+            fitted[method] = CATALOGUE[method].fit(rows, AuditConfig(), fitted, Progress())
+            learned = time.perf_counter()
+            fitted[method].anomaly_score(rows.x)
+            print(
+                f"{n:8} rows  {method:8} learns {learned - start:6.1f} s, scores {time.perf_counter() - learned:6.1f} s"
+            )
+
+
+if __name__ == "__main__":
+    main()
