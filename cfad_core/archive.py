@@ -65,6 +65,7 @@ def import_audit(store: Store, path: Path) -> str:
             if any(digest(table) != name for name, table in tables.items()):
                 raise InvalidArtifactError("a table is not the one that was audited")
             row = {name: entry[name] for name in _KEPT}
+            row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]
             row["roles"] = json.dumps(ColumnRoles.from_dict(entry["roles"]).to_dict())
             row["config"] = json.dumps(AuditConfig.from_dict(entry["config"]).to_dict())
         except _DAMAGE as error:

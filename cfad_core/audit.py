@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
+from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.base import Detector, TrainingRows, alike_by_range, alike_by_variance
 from cfad_core.detectors.catalogue import CATALOGUE, needed
 from cfad_core.detectors.foreign import ForeignDetector, fit_foreign, scoring
@@ -32,7 +32,7 @@ from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.notices import data_notices, detector_notices, graph_notices, usefulness_notices
 from cfad_core.progress import Progress, Renamed
-from cfad_core.result import AuditResult, MethodScores, Notice, People
+from cfad_core.result import METHOD_NAME, AuditResult, MethodScores, Notice, People
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -42,8 +42,7 @@ JUDGE = "judge: "  # before the stages of the independent SCM
 _PHASE_ONE = {"discovery": 20.0, "edge selection": 2.0, "refit": 1.0}
 _EVALUATION = 2.0
 _FAIRNESS_WEIGHT = {"variance": 1.0, "range": 0.5}  # lambda by the scale of the inputs
-_FOREIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
-_SLICE = 50_000  # rows between two looks at whether to stop
+_SLICE = 8_192  # rows between two looks at whether to stop
 
 
 def run_audit(
@@ -88,7 +87,9 @@ def run_audit(
     settled = _settled(config, data.encoding, scm)
     rows = _training_rows(normal, _in_slices(scm.counterfactual, normal, progress), data.encoding, settled)
     fitted = _fit(rows, settled, foreign, clock, progress)
-    notices += detector_notices(fitted)
+    if isinstance(plain := fitted.get("ae"), Autoencoder):
+        settled = settled.with_detector(code_size=plain.code_size)
+    notices += detector_notices(fitted, config, rows)
 
     with clock.timing("evaluation"):
         people = People(
@@ -270,16 +271,17 @@ def _fit(
             own[method] = entry.fit(rows, config, own, progress)
     for name, detector in foreign.items():
         with clock.timing(name):
-            own[name] = fit_foreign(detector, rows, stage=name, progress=progress)
+            own[name] = fit_foreign(detector, rows, stage=name, seed=config.seed, progress=progress)
     return own
 
 
 def _check_foreign(foreign: Mapping[str, Any]) -> None:
+    taken = {*METHODS, *stages(AuditConfig(methods=METHODS), knows_truth=False)}
     for name, detector in foreign.items():
-        if name in METHODS or not _FOREIGN_NAME.fullmatch(name):
+        if name.casefold().replace("-", "") in taken or not METHOD_NAME.fullmatch(name):
             raise InvalidConfigError(
-                f"A detector of your own needs a name of letters, digits, '_', '.' and '-' that is none of "
-                f"{', '.join(METHODS)}; got '{name}'."
+                "A detector of your own needs a name of letters, digits, '_' and '-' that the audit does not use "
+                f"itself ({', '.join(METHODS)}, or a stage's); got '{name}'."
             )
         given = detector if isinstance(detector, ForeignDetector) else ForeignDetector(detector)
         scoring(given.estimator, given.high_means)

@@ -314,7 +314,7 @@ def run_many(
     workers: int = 1,
     scheduler: str | None = None,
     progress: Progress | None = None,
-    keep: Callable[[Task, Any], None] | None = None,
+    keep: Callable[[int, Any], None] | None = None,
 ) -> list[Any]:
     """Run independent tasks, each in a process of its own, and return their results in order.
 
@@ -322,7 +322,7 @@ def run_many(
     ----------
     workers : at once on this machine; each gets its share of the cores
     scheduler : address of a Dask cluster to run on instead
-    keep : called with each task and its result as soon as it has one
+    keep : called with the place of each task and its result as soon as it has one
     """
     progress = progress or Progress()
     if workers < 1:
@@ -330,13 +330,13 @@ def run_many(
     stop = threading.Event()
     with _pool(workers, scheduler, stop) as submit:
         futures = [submit(task) for task in tasks]
-        waiting = dict(zip(futures, tasks, strict=True))
+        waiting = {future: place for place, future in enumerate(futures)}
         try:
             while waiting:
                 for future in [future for future in waiting if future.done()]:
-                    result, task = future.result(), waiting.pop(future)  # one failure ends them all
+                    result, place = future.result(), waiting.pop(future)  # one failure ends them all
                     if keep is not None:
-                        keep(task, result)
+                        keep(place, result)
                 progress.tick("runs", len(futures) - len(waiting), len(futures))
                 time.sleep(_LOOK if waiting else 0.0)
             return [future.result() for future in futures]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.causal.scm import StructuralModel
+from cfad_core.config import AuditConfig
 from cfad_core.data.encoding import Encoding
-from cfad_core.detectors.base import Detector
+from cfad_core.detectors.base import Detector, TrainingRows
 from cfad_core.detectors.classical import EXACT_KERNEL_ROWS, KernelMachine
-from cfad_core.detectors.foreign import ForeignDetector
+from cfad_core.detectors.foreign import ForeignDetector, scores_row_by_row
 from cfad_core.result import AuditResult, Notice
 
 Bools = NDArray[np.bool_]
@@ -70,9 +71,12 @@ def graph_notices(scm: StructuralModel, judge: StructuralModel | None) -> list[N
     return notices
 
 
-def detector_notices(detectors: Mapping[str, Detector]) -> list[Notice]:
+def detector_notices(detectors: Mapping[str, Detector], config: AuditConfig, rows: TrainingRows) -> list[Notice]:
     """About how detectors were fitted."""
     notices = []
+    if "fairod" in detectors and not config.baselines.fairod.candidates:
+        message = "fairod is its base model, without its fairness losses, as in the paper's experiments."
+        notices.append(Notice("fairod-base", "info", message))
     for name, detector in detectors.items():
         if isinstance(detector, KernelMachine):
             how = (
@@ -88,6 +92,12 @@ def detector_notices(detectors: Mapping[str, Detector]) -> list[Notice]:
                 "it itself is not, so a saved audit cannot score new rows with it."
             )
             notices.append(Notice("foreign-detector", "info", message))
+            if not scores_row_by_row(detector, rows.x):
+                message = (
+                    f"{name} scores a row differently in other company: what it says of a person depends on whom they "
+                    "are scored with, and so does its changing ratio."
+                )
+                notices.append(Notice("not-row-by-row", "warning", message))
     return notices
 
 

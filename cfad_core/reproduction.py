@@ -47,7 +47,7 @@ class Reproduction:
     generation : distances from generated to true rows, one for each seed and model
     sensitivity : CFAD on the synthetic set, one for each seed, setting and value
     graphs, densities : of the first seed, by data set
-    about : command, versions, seconds and machine
+    about : command, digest of the code, versions, machine, and the seconds of the last start
     """
 
     rows: list[Row]
@@ -114,21 +114,22 @@ def reproduce(
     scheduler : address of a Dask cluster to run on instead
     """
     started = time.time()
-    workers = workers or os.cpu_count() or 1
-    tasks = plan(seeds)
-    kept = {name: _kept(folder, name, task) for name, task in tasks.items()}
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    tasks, code = plan(seeds), _code_digest()
+    keys = {name: _key(task, code) for name, task in tasks.items()}
+    kept = {name: _kept(folder, name, keys[name]) for name in tasks}
     missing = [name for name, result in kept.items() if result is None]
-    names = {id(tasks[name]): name for name in missing}
 
-    def keep(task: Task, result: Any) -> None:
-        name = names[id(task)]
-        record = {"key": _key(task), "result": result}
+    def keep(index: int, result: Any) -> None:
+        name = missing[index]
+        kept[name] = record = {"key": keys[name], "result": result}
         _write(folder / "runs" / f"{name}.json", record)
-        kept[name] = record
 
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     run_many([tasks[name] for name in missing], workers, scheduler, progress, keep)
     about = {
+        "command": "python -m cfad_core benchmark --all",
+        "code": code,
         "seeds": list(seeds),
         "workers": workers,
         "runs": len(tasks),
@@ -177,23 +178,28 @@ def _assembled(results: Mapping[str, Any], first_seed: int, about: dict[str, Any
     )
 
 
-def _kept(folder: Path, name: str, task: Task) -> dict[str, Any] | None:
+def _kept(folder: Path, name: str, key: str) -> dict[str, Any] | None:
     """An earlier start's run, if it is whole and was the same."""
     try:
         record: dict[str, Any] = json.loads((folder / "runs" / f"{name}.json").read_text(encoding="utf-8"))
-        return record if record["key"] == _key(task) else None
+        return record if record["key"] == key else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _key(task: Task) -> str:
+def _key(task: Task, code: str) -> str:
     """Of a run and the code that it runs on: what another version found does not count."""
-    package = Path(__file__).resolve().parent
-    digest = hashlib.sha256(json.dumps([task.function, dict(task.arguments), _versions()], sort_keys=True).encode())
+    given = json.dumps([task.function, dict(task.arguments), _versions(), code], sort_keys=True)
+    return hashlib.sha256(given.encode()).hexdigest()
+
+
+def _code_digest() -> str:
+    """Of all that computes results."""
+    package, digest = Path(__file__).resolve().parent, hashlib.sha256()
     for part in ("causal", "data", "detectors", "evaluation"):
         for path in sorted((package / part).glob("*.py")):
             digest.update(path.read_bytes())
-    for name in ("audit", "benchmark", "config", "experiments", "training"):
+    for name in ("audit", "benchmark", "config", "experiments", "result", "training"):
         digest.update((package / f"{name}.py").read_bytes())
     return digest.hexdigest()
 

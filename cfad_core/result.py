@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SCHEMA_VERSION = 3
-_READABLE = (2, 3)  # version 2 knew only three methods, and one rule of twin scoring
+METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_READABLE = (2, 3)  # version 2 knew only three methods, and one scaling of their inputs
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,7 @@ class AuditResult:
         scores = {
             name: (model.anomaly_score(x[:, 1:]), model.anomaly_score(counterfactual[:, 1:]))
             for name, model in self.detectors.items()
+            if name in self.scores or (name == "cfad" and "twin" in self.scores)
         }
         if "twin" in self.scores:
             alike = twin_score(*scores["cfad"], self.detector.twin or "mean")  # a twin's twin is the person
@@ -325,7 +328,15 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
     detectors: dict[str, Detector] = {
         name: CATALOGUE[name].from_state(states[name]) for name in METHODS if name in states
     }
+    strange = [method for method in text["methods"] if not METHOD_NAME.fullmatch(method)]
+    if strange:
+        raise InvalidArtifactError(f"The audit in '{folder}' names a method '{strange[0][:40]}', which none can be.")
     config = AuditConfig.from_dict(text["config"])
+    settled = (
+        from_plain(DetectorConfig, text["detector"], "detector")
+        if text["schema_version"] > 2
+        else dataclasses.replace(config.detector, inputs="variance")
+    )
     return AuditResult(
         roles=ColumnRoles.from_dict(text["roles"]),
         config=config,
@@ -333,7 +344,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         scm=StructuralModel.load(folder / "scm"),
         judge=StructuralModel.load(folder / "judge") if text["judge"] == "independent SCM" else None,
         detectors=detectors,
-        detector=from_plain(DetectorConfig, text["detector"], "detector") if "detector" in text else config.detector,
+        detector=settled,
         people=People(
             row=people["row"].to_numpy(dtype=np.int64),
             is_anomaly=people["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in people else None,

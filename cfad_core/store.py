@@ -198,7 +198,7 @@ class Store:
     ) -> str:
         """Take in a finished audit from elsewhere: its row, headline, files and tables by digest; returns its id."""
         audit = secrets.token_hex(6)
-        full = {**row, "id": audit, "status": "running", "heartbeat": time.time(), "schema_version": SCHEMA_VERSION}
+        full = {"schema_version": SCHEMA_VERSION, **row, "id": audit, "status": "running", "heartbeat": time.time()}
         self._insert(full, tables)
         os.replace(folder, self.folder(audit))
         self.finish(audit, metrics)
@@ -386,6 +386,7 @@ class Store:
             "cancel_requested": False,
             "error": "",
             "details": "",
+            "schema_version": SCHEMA_VERSION,
         }
         times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
         with self._engine.begin() as connection:

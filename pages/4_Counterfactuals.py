@@ -17,10 +17,11 @@ st.title("Counterfactuals")
 record, result = frame.finished_audit()
 left, right = st.columns([1, 2])
 methods = list(result.scores)
+first = "ae" if "ae" in methods else methods[0]
 method = left.segmented_control(
     "Method",
     methods,
-    default=(record.threshold or {}).get("method", methods[0]),
+    default=(record.threshold or {}).get("method", first),
     key=f"method-{record.id}",
     format_func=lambda m: METHOD_NAMES.get(m, m),
     required=True,
@@ -31,7 +32,7 @@ choice = right.segmented_control(
     default="whose outcome flips",
     required=True,
 )
-method, choice = method or methods[0], choice or "all"
+method, choice = method or first, choice or "all"
 scores = result.scores[method]
 threshold, how = operating_threshold(record, result, method)
 here, there = scores.factual > threshold, scores.counterfactual > threshold

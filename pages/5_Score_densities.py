@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
+from cfad_core.config import OURS
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.text import percent, plain
 from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.evaluation.densities import distances
 from cfad_core.figures import METHOD_NAMES, densities_figure
+from cfad_core.result import MethodScores
+
+_PANELS = 4
+
+
+def _worlds(scores: MethodScores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return scores.factual, scores.counterfactual
+
 
 frame.open_page("Score densities")
 st.title("Score densities")
 record, result = frame.finished_audit()
 left, right = st.columns([3, 1])
 methods = left.multiselect(
-    "Methods", list(result.scores), default=list(result.scores), format_func=lambda m: METHOD_NAMES.get(m, m)
+    "Methods",
+    list(result.scores),
+    default=[method for method in OURS if method in result.scores] or list(result.scores)[:_PANELS],
+    max_selections=_PANELS,
+    format_func=lambda m: METHOD_NAMES.get(m, m),
 )
-log = right.toggle("Logarithmic scores", value=True)
+wanted = right.toggle("Logarithmic scores", value=True)
 if not methods:
     st.info("Choose a method.")
     st.stop()
+shared = set(methods) <= set(OURS)
+log = wanted and all(scores.min() > 0.0 for m in methods for scores in _worlds(result.scores[m]))
 bins = int(min(100, max(12, 2 * len(result.people.row) ** 0.5)))  # few people make ragged lines
 panels = {method: result.densities(method, bins=bins, log=log) for method in methods}
 thresholds = {method: operating_threshold(record, result, method)[0] for method in methods}
-st.plotly_chart(densities_figure(panels, thresholds, log=log), width="stretch", key="densities")
+st.plotly_chart(densities_figure(panels, thresholds, log=log, shared=shared), width="stretch", key="densities")
 st.caption(
     "Solid: people as they are. Dashed: the same people in the other group, by the audit's own causal model. The "
     "closer a solid line is to "
-    "its dashed one, the less the score depends on the group. Dotted: the threshold. Twin's two lines coincide "
-    "by construction."
+    "its dashed one, the less the score depends on the group. Dotted: the threshold."
+    + (" Twin's two lines coincide by construction." if "twin" in methods else "")
+    + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
+    + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")
 )
 rows = []
 for method in methods:

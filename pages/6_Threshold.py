@@ -44,8 +44,18 @@ def choose(record: AuditRecord, result: AuditResult) -> dict[str, Any]:
     with right:
         if by == "score":
             low, high = float(curves.scores[0]), float(quantile(curves.scores, 0.99))
+            if high <= low:  # all scores are the same
+                return chosen | {"value": low, "how": f"score {low:.4g}"}
             first = min(high, max(low, float(mine.get("value", result.threshold(method)))))
-            value = st.slider("Score above which people are flagged", low, high, first, key=f"s-{key}-{method}")
+            value = st.slider(
+                "Score above which people are flagged",
+                low,
+                high,
+                first,
+                step=(high - low) / 1000.0,
+                format="%.4g",
+                key=f"s-{key}-{method}",
+            )
             return chosen | {"value": float(value), "how": f"score {value:.4g}"}
         if by == "investigations":
             total = len(curves.scores)

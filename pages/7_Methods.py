@@ -43,15 +43,18 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
         show_metrics(metrics_table(result, ticked))
         st.caption(
             f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
-            "training scores; the best of each column is bold. Twin scoring is 0 under its own SCM by construction: "
-            "look at the independent judge."
+            "training scores; the best of each column is bold."
+            + (
+                " Twin is 0 under its own SCM by construction: look at the independent judge."
+                if "twin" in ticked
+                else ""
+            )
         )
         with_labels = result.people.is_anomaly is not None
         lines = {m: tradeoff(curves_of(record, m), with_labels=with_labels, independent=True) for m in ticked}
         st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
-        st.caption(
-            "Each point is a threshold, judged independently; marks are the paper's quantiles. Left and up is better."
-        )
+        better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
+        st.caption(f"Each point is a threshold, judged independently; marks are the paper's quantiles. {better}")
     more_methods(record, result)
 
 
@@ -71,7 +74,11 @@ def more_methods(record: AuditRecord, result: AuditResult) -> None:
         config = dataclasses.replace(record.config, methods=wanted)
         frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
         st.switch_page(frame.TRAIN)
-    st.caption("The same table, roles, settings and seed: a new audit, with the same results for what is here already.")
+    foreign = [method for method in result.scores if method not in METHODS]
+    st.caption(
+        "The same table, roles, settings and seed: a new audit, with the same results for what is here already"
+        + (f"; without {', '.join(foreign)}, which only a program can add." if foreign else ".")
+    )
 
 
 def over_seeds(record: AuditRecord) -> None:
@@ -87,9 +94,11 @@ def over_seeds(record: AuditRecord) -> None:
     run_with_seeds(record)
 
 
-def sensitivity(audit: str) -> None:
+def sensitivity(audit: str, *, polling: bool) -> None:
     """How much hangs on a setting of the fine-tuning."""
     record = store().get(audit)
+    if polling and not any_waits(record):
+        st.rerun()  # the whole page, which then stops looking every few seconds
     setting = st.segmented_control(
         "Setting",
         list(SETTING_NAMES),
@@ -132,7 +141,8 @@ with seeds:
     over_seeds(record)
 with settings:
     if "cfad" in result.scores:
-        st.fragment(sensitivity, run_every=3.0 if any_waits(record) else None)(record.id)
+        polling = any_waits(record)
+        st.fragment(sensitivity, run_every=3.0 if polling else None)(record.id, polling=polling)
     else:
         st.info("This audit has no CFAD, whose settings these are. Add it under *This audit*.")
 with paper:

@@ -64,6 +64,9 @@ def compare(records: list[AuditRecord]) -> None:
         for method in first.index.intersection(second.index)
         for metric in first.columns.intersection(second.columns)
     ]
+    if not rows:
+        st.info("These two audits have no method in common.")
+        return
     both = pd.DataFrame(rows).assign(difference=lambda table: table["second"] - table["first"])
     st.dataframe(both.style.format(precision=3), hide_index=True, width="stretch")
 

@@ -23,6 +23,7 @@ from cfad_core.config import (
 )
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.synthetic import generate_synthetic
+from cfad_core.detectors.foreign import ForeignDetector
 from cfad_core.errors import AuditCancelled, InvalidArtifactError, InvalidConfigError, InvalidDataError
 from cfad_core.progress import Share
 from cfad_core.result import AuditResult
@@ -437,9 +438,43 @@ def test_other_libraries_detectors_are_audited(tmp_path: Path) -> None:
     again = AuditResult.load(tmp_path / "audit")
     assert again.summary() == found.summary()
     assert list(again.score(make_people(10, seed=1)).columns)[::4] == ["pca_score"]
-    for name in ("twin", "a b", ""):
+    for name in ("twin", "PCA", "OC-SVM", "evaluation", "a b", "www.x", ""):
         with pytest.raises(InvalidConfigError, match="needs a name of letters"):
             run_audit(make_people(500, seed=4), ROLES, pca, detectors={name: LocalOutlierFactor(novelty=True)})
+
+
+class Ranker:
+    """Ranks the rows it is given among each other."""
+
+    def fit(self, x: np.ndarray) -> Ranker:
+        return self
+
+    def score_samples(self, x: np.ndarray) -> np.ndarray:
+        return np.argsort(np.argsort(x[:, 0])) / len(x)
+
+
+def test_detectors_that_look_at_the_company_are_told() -> None:
+    pca = dataclasses.replace(QUICK, methods=("pca",))
+    found = run_audit(
+        make_people(500, seed=4), ROLES, pca, detectors={"ranker": ForeignDetector(Ranker(), high_means="anomalous")}
+    )
+    assert "not-row-by-row" in codes(found)
+
+
+def test_names_of_methods_from_elsewhere_are_checked(result: AuditResult, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text())
+    text["methods"]["![x](http://evil.example)"] = text["methods"]["ae"]
+    (tmp_path / "audit.json").write_text(json.dumps(text))
+    with pytest.raises(InvalidArtifactError, match="names a method"):
+        AuditResult.load(tmp_path)
+
+
+def test_fairod_without_its_losses_is_told(everything: AuditResult) -> None:
+    assert "fairod-base" not in codes(everything)
+    base = dataclasses.replace(SMALL, fairod=FairodConfig(steps=5, candidates=()))
+    config = dataclasses.replace(EVERYTHING, methods=("fairod",), baselines=base)
+    assert "fairod-base" in codes(run_audit(make_people(500, seed=4), ROLES, config))
 
 
 def test_what_is_left_to_the_data_is_told(result: AuditResult) -> None:
@@ -458,7 +493,7 @@ def test_what_is_left_to_the_data_is_told(result: AuditResult) -> None:
 def test_audits_of_the_version_before_are_read(result: AuditResult, tmp_path: Path) -> None:
     result.save(tmp_path)
     text = json.loads((tmp_path / "audit.json").read_text())
-    del text["detector"]
+    del text["detector"]  # its inputs had the same variance
     del text["config"]["methods"], text["config"]["baselines"], text["config"]["detector"]["inputs"]
     text["config"]["detector"] |= {"twin": "mean", "fairness_weight": 1.0}
     (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 2}))

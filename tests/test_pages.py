@@ -339,12 +339,47 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
         }
         for other in queued[:3]:
             store.claim("test", other.id)
-            store.finish(other.id, {"cfad": {"macro_f1": 0.5, "changing_ratio_independent": 0.1}})
+            store.finish(other.id, {"cfad": {"n": 100, "macro_f1": 0.5, "changing_ratio_independent": 0.1}})
     app = visit("7_Methods.py", audit=done[0])
     assert not app.exception, app.exception
     assert "4 of 7 audits are done" in said(app)
     assert "one audit for each value" in said(app)
     assert f"run-fairness_weight-{done[0]}" not in {button.key for button in app.button}
+
+
+def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        config = dataclasses.replace(QUICK, methods=("pca",))
+        for methods in (("pca",), ("iforest",)):
+            config = dataclasses.replace(FULL, methods=methods)
+            audit = store.create(people(), ROLES, config, name=methods[0], source="people.csv")
+            store.claim("test", audit)
+            result = run_audit(people(), ROLES, config)
+            result.save(store.folder(audit))
+            store.finish(audit, headline(result))
+    app = visit("8_Saved_audits.py")
+    assert not app.exception, app.exception
+    assert "no method in common" in said(app)
+    for page in RESULT_PAGES:  # and every page can do without AE, CFAD and twin scoring
+        assert not (shown := visit(page, audit=audit)).exception, shown.exception
+
+
+def test_methods_with_other_units_have_other_scales(done: tuple[str, str]) -> None:
+    app = visit("5_Score_densities.py", audit=done[0])
+    assert "its own scale" not in said(app)
+    app.multiselect[0].set_value(["ocsvm", "fairod"]).run()
+    assert not app.exception, app.exception
+    assert "every panel has its own scale" in said(app)
+    assert "scores of 0 or less, so the scale is not logarithmic" in said(app)
+
+
+def test_missing_stored_results_are_told(
+    done: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("cfad_core.dashboard.paper_results.STORED", tmp_path / "nowhere.json")
+    app = visit("7_Methods.py", audit=done[0])
+    assert not app.exception, app.exception
+    assert "The stored results are not here." in said(app)
 
 
 def test_the_papers_experiments_are_on_the_page(done: tuple[str, str]) -> None:

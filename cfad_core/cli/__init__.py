@@ -24,7 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (KeyboardInterrupt, AuditCancelled):
-        kept = "it is kept as cancelled" if getattr(options, "save", None) else "nothing was written"
+        kept = "nothing was written"
+        if getattr(options, "save", None):
+            kept = "it is kept as cancelled"
+        elif getattr(options, "all", False):
+            kept = f"the runs that were done are kept in {options.out}, and the same command goes on from there"
         print(f"Cancelled; {kept}.", file=sys.stderr)
         return _CANCELLED
     except (CfadError, OSError) as error:

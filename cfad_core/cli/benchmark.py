@@ -11,13 +11,14 @@ from typing import Any
 from cfad_core.cli.options import Commands, add_settings, seed_number
 from cfad_core.cli.output import TerminalProgress, aligned, shown
 from cfad_core.config import OURS, preset
+from cfad_core.errors import InvalidConfigError
 
 
 def add_to(commands: Commands) -> None:
     benchmark = commands.add_parser("benchmark", help="data sets x methods x seeds")
     benchmark.set_defaults(run=_benchmark)
-    benchmark.add_argument("--datasets", nargs="+", default=["synthetic"], metavar="NAME")
-    benchmark.add_argument("--methods", nargs="+", default=list(OURS), metavar="NAME")
+    benchmark.add_argument("--datasets", nargs="+", metavar="NAME", help="synthetic by default")
+    benchmark.add_argument("--methods", nargs="+", metavar="NAME", help=f"{', '.join(OURS)} by default")
     benchmark.add_argument("--seeds", nargs="+", type=seed_number, default=[0, 1, 2, 3, 4], metavar="N")
     add_settings(benchmark, seed=False)
     benchmark.add_argument("--workers", type=int, metavar="N", help="runs at once, on this machine")
@@ -46,6 +47,10 @@ def _reproduce(options: argparse.Namespace) -> None:
     from cfad_core.reproduction import reproduce
     from cfad_core.reproduction_report import markdown, write_report
 
+    if options.datasets or options.methods or options.preset != "fast":
+        raise InvalidConfigError(
+            "The paper's experiments are what they are: --all goes without --datasets, --methods and --preset."
+        )
     check_folder(options.out)
     if not options.no_images:
         check_images()
@@ -66,15 +71,16 @@ def _compare(options: argparse.Namespace) -> None:
     from cfad_core.jobs import Task, run_many
 
     check_file(options.out)
-    check_known(options.datasets, options.methods)
+    datasets, methods = options.datasets or ["synthetic"], options.methods or list(OURS)
+    check_known(datasets, methods)
     config = preset(options.preset)
     workers = 1 if options.workers is None else options.workers
     with TerminalProgress() as progress:
         if workers == 1 and options.scheduler is None:
-            rows = run_benchmark(options.datasets, options.methods, options.seeds, config, progress)
+            rows = run_benchmark(datasets, methods, options.seeds, config, progress)
         else:
-            shared = {"methods": options.methods, "config": config.to_dict()}
-            runs = [{"dataset": name, "seed": seed} | shared for name in options.datasets for seed in options.seeds]
+            shared = {"methods": methods, "config": config.to_dict()}
+            runs = [{"dataset": name, "seed": seed} | shared for name in datasets for seed in options.seeds]
             tasks = [Task("cfad_core.benchmark:benchmark_once", run) for run in runs]
             rows = [row for found in run_many(tasks, workers, options.scheduler, progress) for row in found]
     with staged_file(options.out) as path:

@@ -32,7 +32,11 @@ def _score(options: argparse.Namespace) -> None:
 
     table = read_table(options.table, sheet=options.sheet)
     result = AuditResult.load(options.audit)
-    write_table(result.score(table), options.out)
+    scored = result.score(table)
+    write_table(scored, options.out)
+    for method in result.scores:
+        if f"{method}_score" not in scored:
+            print(f"info: {method} is another library's detector, which is not saved with an audit; it scores nothing.")
     _tell_unknown(result, table)
 
 

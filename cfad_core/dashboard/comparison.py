@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,10 @@ from cfad_core.dashboard.drafts import again
 from cfad_core.dashboard.services import result_of, store
 from cfad_core.dashboard.tables import METRIC_NAMES
 from cfad_core.experiments import SENSITIVITY
+from cfad_core.reproduction_report import SETTING_NAMES
 from cfad_core.store import AuditRecord
 
 Floats = NDArray[np.float64]
-Setting = Literal["fairness_weight", "fair_learning_rate"]
-
-SETTING_NAMES: dict[Setting, str] = {
-    "fairness_weight": "fairness weight (lambda)",
-    "fair_learning_rate": "learning rate of the fine-tuning",
-}
 
 
 def same_but_seed(record: AuditRecord) -> list[AuditRecord]:
@@ -40,13 +35,13 @@ def spread(records: Sequence[AuditRecord]) -> dict[str, dict[str, tuple[float, f
     for name, shown in METRIC_NAMES.items():
         found[shown] = {}
         for method in records[0].metrics or {}:
-            values = [(record.metrics or {})[method].get(name) for record in records]
+            values = [(record.metrics or {}).get(method, {}).get(name) for record in records]
             known = [value for value in values if value is not None]
             found[shown][method] = (float(np.mean(known)), float(np.std(known))) if known else None
     return found
 
 
-def variants(record: AuditRecord, setting: Setting) -> dict[float, AuditRecord]:
+def variants(record: AuditRecord, setting: str) -> dict[float, AuditRecord]:
     """Audits with CFAD that differ from this one by a setting of the fine-tuning alone, by its value.
 
     Those that failed or were cancelled are left out; a finished one comes before one that waits.
@@ -72,12 +67,12 @@ def any_waits(record: AuditRecord) -> bool:
     return any(other.status != "done" for setting in SETTING_NAMES for other in variants(record, setting).values())
 
 
-def missing(found: Mapping[float, AuditRecord], setting: Setting) -> list[float]:
+def missing(found: Mapping[float, AuditRecord], setting: str) -> list[float]:
     """The usual values of a setting that no audit has yet."""
     return [value for value in SENSITIVITY[setting] if value not in found]
 
 
-def run_variants(record: AuditRecord, setting: Setting) -> None:
+def run_variants(record: AuditRecord, setting: str) -> None:
     """Put what is missing of the usual values of a setting into the queue."""
     for value in missing(variants(record, setting), setting):
         config = dataclasses.replace(record.config, methods=("cfad", "twin")).with_detector(**{setting: value})
@@ -92,7 +87,7 @@ def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tu
     for key, name in names.items():
         values = np.array([headline[key] for headline in headlines], dtype=np.float64)
         if np.isfinite(values).any():  # without labels there is no F1
-            lines[name] = (values, np.zeros(len(values)))
+            lines[name] = (values, np.full(len(values), np.nan))
     return np.array(list(found)), lines
 
 
@@ -102,7 +97,8 @@ def _alike(record: AuditRecord, normalised: Callable[[AuditConfig], AuditConfig]
     return [
         other
         for other in store().find()
-        if other.data_digest == record.data_digest
+        if other.schema_version == record.schema_version  # of the same engine
+        and other.data_digest == record.data_digest
         and other.roles_text == record.roles_text
         and normalised(other.config) == wanted
     ]

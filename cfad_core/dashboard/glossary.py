@@ -7,9 +7,9 @@ METHODS = {
     "ocsvm": "One-class SVM; the score is how far a person lies outside the region where normal people are.",
     "iforest": "Isolation forest; people whom random cuts set apart quickly score high.",
     "ae": "A plain autoencoder trained on normal people; the worse it reconstructs a person, the higher the score.",
-    "dcfod": "Deep clustering that cannot tell the groups apart; the score is the distance to the nearest cluster.",
-    "fairod": "A small autoencoder whose scores must not follow the group, but keep each group's ranking.",
-    "cfad": "The autoencoder, tuned so that nothing in its code tells a person from their counterfactual.",
+    "dcfod": "Deep clustering, trained not to tell the groups apart; the score is the distance to the nearest cluster.",
+    "fairod": "A small autoencoder, trained so that its scores do not follow the group, but keep each group's ranking.",
+    "cfad": "The autoencoder, tuned so that its code tells as little as possible of which world a row is from.",
     "twin": (
         "One score from CFAD's scores of a person and of their counterfactual; it needs the sensitive attribute and "
         "the causal model when it scores."

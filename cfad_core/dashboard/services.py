@@ -70,7 +70,7 @@ def curves_of(record: AuditRecord, method: str) -> Curves:
     return _curves(record.id, record.finished, method, str(store().home), result_of(record))
 
 
-@st.cache_resource(show_spinner=False, max_entries=18)
+@st.cache_resource(show_spinner=False, max_entries=24)
 def _curves(audit: str, finished: float | None, method: str, home: str, _result: AuditResult) -> Curves:  # noqa: ARG001
     scores, labels = _result.scores[method], _result.people.is_anomaly
     groups = {

@@ -21,7 +21,10 @@ def percent(value: float | None, digits: int = 1) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    return "n/a" if value is None or value != value else f"{value:.{digits}f}"
+    """With so many digits behind the point, or as many significant ones if it is small."""
+    if value is None or value != value:
+        return "n/a"
+    return f"{value:.{digits}f}" if abs(value) >= 0.1 or value == 0.0 else f"{value:.{digits}g}"
 
 
 def duration(seconds: float | None) -> str:

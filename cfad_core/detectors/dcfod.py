@@ -117,8 +117,10 @@ class _Training:
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 
+        some = np.random.default_rng(seed).permutation(len(self.rows))[:_KMEANS_ROWS]
+        chosen = self.rows if len(some) == len(self.rows) else self.rows[torch.from_numpy(some)]
         with torch.no_grad():
-            codes = self.encoder(self.rows[:_KMEANS_ROWS]).numpy()
+            codes = self.encoder(chosen).numpy()
         clusters = min(clusters, len(np.unique(codes, axis=0)))
         with warnings.catch_warnings():  # codes that differ by a rounding error make centroids that coincide: no harm
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -53,7 +53,7 @@ def scoring(estimator: Any, high_means: Meaning | None = None) -> tuple[Any, Mea
     InvalidConfigError
         If it has none, or its sign cannot be told.
     """
-    name = type(estimator).__name__
+    name = type(_last_step(estimator)).__name__
     if not callable(getattr(estimator, "fit", None)):
         raise InvalidConfigError(f"A detector needs a method 'fit'; {name} has none.")
     densities = getattr(estimator, "score_samples", None)
@@ -63,27 +63,43 @@ def scoring(estimator: Any, high_means: Meaning | None = None) -> tuple[Any, Mea
         raise InvalidConfigError(
             f"A detector needs a method 'score_samples' or 'decision_function'; {name} has neither.{remedy}"
         )
-    libraries = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
+    libraries = {kind.__module__.partition(".")[0] for kind in type(_last_step(estimator)).__mro__}
     if "pyod" in libraries and callable(decisions):
         return decisions, high_means or "anomalous"
     score = densities if callable(densities) else decisions
     # scikit-learn's: log-likelihoods and outlier detectors; but somebody's own method may mean anything
-    written_by = str(getattr(score, "__module__", "")).partition(".")[0]
-    is_known = written_by == "sklearn" and (callable(densities) or _is_sklearn_outlier_detector(estimator))
+    last = _last_step(estimator)
+    its_own = getattr(last, "score_samples" if callable(densities) else "decision_function", score)
+    written_by = str(getattr(its_own, "__module__", "")).partition(".")[0]
+    is_known = written_by == "sklearn" and (callable(densities) or _is_sklearn_outlier_detector(last))
     if high_means is None and not is_known:
         raise _unknown_sign(name)
     return score, high_means or "normal"
 
 
-def fit_foreign(detector: Any, rows: TrainingRows, *, stage: str, progress: Progress) -> ForeignDetector:
-    """Fit a copy of the detector, which is left as it is, on the normal rows."""
+def fit_foreign(detector: Any, rows: TrainingRows, *, stage: str, seed: int, progress: Progress) -> ForeignDetector:
+    """Fit a copy of the detector, which is left as it is, on the normal rows; seeded, if it can be and was not."""
     given = detector if isinstance(detector, ForeignDetector) else ForeignDetector(detector)
     scoring(given.estimator, given.high_means)
     progress.check(stage)
-    fitted = ForeignDetector(copy.deepcopy(given.estimator), given.high_means)
-    fitted.estimator.fit(rows.x)
+    estimator = copy.deepcopy(given.estimator)
+    if getattr(estimator, "random_state", seed) is None:
+        estimator.random_state = seed
+    estimator.fit(rows.x)
     progress.tick(stage, 1, 1)
-    return fitted
+    return ForeignDetector(estimator, given.high_means)
+
+
+def scores_row_by_row(detector: ForeignDetector, x: Floats) -> bool:
+    """Whether rows get the same scores in other company; some detectors rank the rows they are given."""
+    few = x[: max(1, min(len(x) // 2, 20))]
+    return bool(np.allclose(detector.anomaly_score(few), detector.anomaly_score(x[:200])[: len(few)], rtol=1e-6))
+
+
+def _last_step(estimator: Any) -> Any:
+    """What scores at the end of a pipeline."""
+    steps = getattr(estimator, "steps", None)
+    return _last_step(steps[-1][1]) if isinstance(steps, list) and steps else estimator
 
 
 def _is_sklearn_outlier_detector(estimator: Any) -> bool:

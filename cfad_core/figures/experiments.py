@@ -92,7 +92,8 @@ def sensitivity_figure(
         figure.add_scatter(x=places + nudge, y=means[order], **look, **hover(says))
     ticks = {"tickvals": places, "ticktext": [f"{value:g}" for value in ascending]} if log else {}
     figure.update_xaxes(title=escaped(name) + (", values evenly spaced" if log else ""), zeroline=False, **ticks)
-    figure.update_yaxes(title="mean ± standard deviation", rangemode="tozero")
+    has_spread = any(np.isfinite(deviations).any() for _, deviations in lines.values())
+    figure.update_yaxes(title="mean ± standard deviation" if has_spread else "value", rangemode="tozero")
     return dressed(figure, _HEIGHT)
 
 

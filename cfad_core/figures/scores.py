@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,18 +49,23 @@ class Tradeoff:
 
 
 def densities_figure(
-    panels: Mapping[str, Densities], thresholds: Mapping[str, float] | None = None, *, log: bool = False
+    panels: Mapping[str, Densities],
+    thresholds: Mapping[str, float] | None = None,
+    *,
+    log: bool = False,
+    shared: bool = True,
 ) -> go.Figure:
-    """Score densities by method, side by side on shared axes: groups by colour, the other world dashed.
+    """Score densities by method, side by side: groups by colour, the other world dashed.
 
     Parameters
     ----------
     panels : by method; the counterfactual of density "g" is named "g (counterfactual)"
     thresholds : by method, dotted lines
+    shared : one scale for all panels; methods whose scores mean different things need one each
     """
     titles = [method_name(method) for method in panels]
-    shared = {"shared_xaxes": "all", "shared_yaxes": "all", "horizontal_spacing": 0.02}
-    figure = make_subplots(cols=max(1, len(panels)), subplot_titles=titles, **shared)
+    axes = {"shared_xaxes": "all", "shared_yaxes": "all", "horizontal_spacing": 0.02}
+    figure = make_subplots(cols=max(1, len(panels)), subplot_titles=titles, **(axes if shared else {}))
     groups = list(dict.fromkeys(name.removesuffix(COUNTERFACTUAL) for p in panels.values() for name in p.density))
     seen: set[str] = set()
     for col, panel in enumerate(panels.values(), start=1):
@@ -74,20 +79,27 @@ def densities_figure(
             look["hovertemplate"] = "%{text}<br>score %{x:.4g}<br>density %{y:.4g}<extra></extra>"
             figure.add_scatter(x=panel.edges, y=np.append(density, density[-1:]), row=1, col=col, **look)
             seen.add(name)
-    tops = [density.max(initial=0.0) for panel in panels.values() for density in panel.density.values()]
-    top = float(np.nanmax(tops)) if np.isfinite(tops).any() else 1.0
     shown = {m: t for m, t in (thresholds or {}).items() if m in panels and np.isfinite(t) and (t > 0.0 or not log)}
     for k, (method, threshold) in enumerate(shown.items()):
+        top = _top(panels.values() if shared else [panels[method]])
         figure.add_trace(_threshold_trace(threshold, top, k == 0), row=1, col=list(panels).index(method) + 1)
-    figure.update_xaxes(title="score", type="log" if log else "linear", **(_log_ticks(panels) if log else {}))
+    figure.update_xaxes(title="score", type="log" if log else "linear")
+    for col, panel in enumerate(panels.values() if log else (), start=1):
+        figure.update_xaxes(col=col, **_log_ticks(list(panels.values()) if shared else [panel]))
     figure.update_yaxes(rangemode="tozero").update_yaxes(title="density", col=1)
     return dressed(figure, 440, above_titles=True)
 
 
-def _log_ticks(panels: Mapping[str, Densities]) -> dict[str, Any]:
+def _top(panels: Iterable[Densities]) -> float:
+    """The highest density."""
+    tops = [density.max(initial=0.0) for panel in panels for density in panel.density.values()]
+    return float(np.nanmax(tops)) if np.isfinite(tops).any() else 1.0
+
+
+def _log_ticks(panels: Sequence[Densities]) -> dict[str, Any]:
     """1, 2, 5, 10, 20, 50 ...: a lone digit between powers of ten would be misread. Ten ticks at most."""
-    low = min(float(densities.edges[0]) for densities in panels.values())
-    high = max(float(densities.edges[-1]) for densities in panels.values())
+    low = min(float(densities.edges[0]) for densities in panels)
+    high = max(float(densities.edges[-1]) for densities in panels)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     digits = (1,) if len(powers) > 4 else (1, 2, 5)
     ticks = np.array([digit * 10.0**power for power in powers for digit in digits])

@@ -37,7 +37,7 @@ def exactly(message: str) -> str:
 
 def fitted(detector: Any) -> ForeignDetector:
     with unseen_draws():  # scikit-learn's one-class SVM takes no seed
-        return fit_foreign(detector, training_rows(CUBE), stage="theirs", progress=Progress())
+        return fit_foreign(detector, training_rows(CUBE), stage="theirs", seed=0, progress=Progress())
 
 
 class Centre:
@@ -180,12 +180,12 @@ def test_it_is_a_detector_that_is_not_saved() -> None:
 
 def test_training_can_be_cancelled_and_reports_under_its_name() -> None:
     recorder, rows = Recorder(), training_rows(CUBE)
-    fit_foreign(of_library("pyod.models.fake"), rows, stage="theirs", progress=recorder)
+    fit_foreign(of_library("pyod.models.fake"), rows, stage="theirs", seed=0, progress=recorder)
     assert recorder.heard == [("theirs", 1, 1, {})]
     recorder.stop_in = "theirs"
     never = of_library("pyod.models.fake", fit=lambda self, x: pytest.fail("fitted after the end was asked for"))
     with pytest.raises(AuditCancelled, match="theirs"):
-        fit_foreign(never, rows, stage="theirs", progress=recorder)
+        fit_foreign(never, rows, stage="theirs", seed=0, progress=recorder)
 
 
 class CentreForPipelines(Centre, BaseEstimator):
@@ -195,3 +195,25 @@ class CentreForPipelines(Centre, BaseEstimator):
 def test_borrowing_from_scikit_learn_does_not_tell_the_sign() -> None:
     with pytest.raises(InvalidConfigError, match="Whether a high score of CentreForPipelines means"):
         scoring(CentreForPipelines())
+
+
+def test_a_pipeline_is_judged_by_its_last_step() -> None:
+    theirs = make_pipeline(StandardScaler(), IsolationForest(random_state=0))
+    assert scoring(theirs)[1] == "normal"
+
+    class Mine(IsolationForest):
+        def score_samples(self, X: np.ndarray) -> np.ndarray:
+            return -super().score_samples(X)
+
+    with pytest.raises(InvalidConfigError, match="Whether a high score of Mine means"):
+        scoring(make_pipeline(StandardScaler(), Mine()))
+    assert scoring(make_pipeline(StandardScaler(), Mine()), "anomalous")[1] == "anomalous"
+
+
+def test_an_unseeded_detector_is_seeded() -> None:
+    rows = training_rows(CUBE)
+    first, second = (
+        fit_foreign(IsolationForest(n_estimators=5), rows, stage="theirs", seed=3, progress=Progress())
+        for _ in range(2)
+    )
+    assert np.array_equal(first.anomaly_score(CUBE), second.anomaly_score(CUBE))
