@@ -83,7 +83,13 @@ def markdown(found: Reproduction) -> str:
 
 
 def main_table(found: Reproduction, dataset: str) -> str:
-    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets."""
+    """``main_rows`` in Markdown."""
+    header, rows = main_rows(found, dataset)
+    return _table([f"{DATASET_NAMES[dataset]}, 0.95 quantile", *header[1:]], rows)
+
+
+def main_rows(found: Reproduction, dataset: str) -> tuple[list[str], list[list[str]]]:
+    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method."""
     names = dict(METRIC_NAMES)
     if dataset == "synthetic":
         names[JUDGED] = "changed, truth"
@@ -92,7 +98,7 @@ def main_table(found: Reproduction, dataset: str) -> str:
         paper = _paper_cells(dataset, method)
         cells = (spread_text(found.values(dataset, method, metric)) + paper.get(metric, "") for metric in names)
         rows.append([METHOD_NAMES[method], *cells])
-    return _table([f"{DATASET_NAMES[dataset]}, 0.95 quantile", *names.values()], rows)
+    return ["method", *names.values()], rows
 
 
 def _paper_cells(dataset: str, method: str) -> dict[str, str]:

@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cfad_core.config import METHODS, PAPER_QUANTILES
+from cfad_core.config import PAPER_QUANTILES
 from cfad_core.dashboard.frame import ASSETS
 from cfad_core.dashboard.text import duration, plain
 from cfad_core.errors import InvalidArtifactError
 from cfad_core.figures import METHOD_NAMES, adjacency_pair_figure
-from cfad_core.published import METRICS, published
 from cfad_core.reproduction import JUDGED, Reproduction
 from cfad_core.reproduction_report import (
     DATASET_NAMES,
@@ -20,8 +19,8 @@ from cfad_core.reproduction_report import (
     dominating,
     generation,
     learned_graph,
+    main_rows,
     sensitivity_picture,
-    spread_text,
     tradeoff,
 )
 
@@ -52,11 +51,12 @@ def show_paper_results(source: str) -> None:
     )
     dataset = dataset or names[0]
     judge = "the true counterfactuals" if dataset == "synthetic" else "an independent SCM"
-    st.dataframe(_table(found, dataset), width="stretch", hide_index=True)
+    header, rows = main_rows(found, dataset)
+    st.dataframe(pd.DataFrame(rows, columns=header), width="stretch", hide_index=True)
     about = found.about
     st.caption(
-        f"Mean ± standard deviation over {len(about['seeds'])} seeds at the 0.95 quantile; *paper*: its five-run means."
-        f" *independent*: judged by {judge}; the paper judges by "
+        f"Mean ± standard deviation over {len(about['seeds'])} seeds at the 0.95 quantile; in brackets the paper's five-run "
+        f"means. The last column is judged by {judge}; the paper judges by "
         + ("the truth, too." if dataset == "synthetic" else "its own causal model.")
         + f" Made by `python -m cfad_core benchmark --all` in {duration(about['seconds'])}."
     )
@@ -107,18 +107,3 @@ def _synthetic_only(found: Reproduction) -> None:
         with place:
             st.plotly_chart(sensitivity_picture(found, setting), width="stretch", key=f"paper-{setting}")
             st.caption(f"CFAD by the {SETTING_NAMES[setting]}, mean and standard deviation over the seeds.")
-
-
-def _table(found: Reproduction, dataset: str) -> pd.DataFrame:
-    rows = []
-    for method in METHODS:
-        paper = published(dataset, method) or {}
-        row = {"method": METHOD_NAMES[method]}
-        for metric, name in zip(METRICS, ("AUC-PR", "AUC-ROC", "Macro-F1", "changed, own"), strict=True):
-            row[name] = spread_text(found.values(dataset, method, metric))
-            if name != "changed, own":
-                row[f"{name}, paper"] = f"{paper[metric]:.3f}" if paper else ""
-        row["changed, independent"] = spread_text(found.values(dataset, method, JUDGED))
-        row["changed, paper"] = f"{paper['changing_ratio']:.3f}" if paper else ""
-        rows.append(row)
-    return pd.DataFrame(rows)
