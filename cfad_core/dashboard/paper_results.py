@@ -55,8 +55,8 @@ def show_paper_results(source: str) -> None:
     st.dataframe(pd.DataFrame(rows, columns=header), width="stretch", hide_index=True)
     about = found.about
     st.caption(
-        f"Mean ± standard deviation over {len(about['seeds'])} seeds at the 0.95 quantile; in brackets the paper's five-run "
-        f"means. The last column is judged by {judge}; the paper judges by "
+        f"Mean ± standard deviation over {len(about['seeds'])} seeds at the 0.95 quantile; in brackets the paper's "
+        f"five-run means. The last column is judged by {judge}; the paper judges by "
         + ("the truth, too." if dataset == "synthetic" else "its own causal model.")
         + f" Made by `python -m cfad_core benchmark --all` in {duration(about['seconds'])}."
     )
