@@ -18,7 +18,8 @@ class Densities:
     Attributes
     ----------
     edges : (bins + 1,), of the bins, on the scores' own scale
-    density : by name, (bins,): share of the people in a bin divided by its width
+    density : by name, (bins,): share of the people in a bin divided by its width, which is that of its logarithm to the
+        base 10 for logarithmic bins: areas are shares on the axis that the bins are even on
     """
 
     edges: Floats
@@ -43,7 +44,8 @@ def score_densities(scores: Mapping[str, Floats], *, bins: int = 100, log: bool 
         edges = np.geomspace(low, high if high > low else low * 2.0, bins + 1)
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
-    return Densities(edges, {name: _density(values, edges) for name, values in scores.items()})
+    widths = np.diff(np.log10(edges) if log else edges)
+    return Densities(edges, {name: _density(values, edges, widths) for name, values in scores.items()})
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,11 @@ def distances(first: Floats, second: Floats) -> Distances:
     return Distances(float(gap.max()), float((gap[:-1] * np.diff(points)).sum()))
 
 
-def _density(values: Floats, edges: Floats) -> Floats:
+def _density(values: Floats, edges: Floats, widths: Floats) -> Floats:
     if not len(values):
         return np.full(len(edges) - 1, np.nan)
     ascending = np.sort(values)
     below = np.searchsorted(ascending, edges, side="left")
     below[0], below[-1] = 0, len(values)  # the outer bins take what rounding put beyond them
-    return np.diff(below) / len(values) / np.diff(edges)
+    density: Floats = np.diff(below) / len(values) / widths
+    return density

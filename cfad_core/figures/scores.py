@@ -86,7 +86,7 @@ def densities_figure(
     figure.update_xaxes(title="score", type="log" if log else "linear")
     for col, panel in enumerate(panels.values() if log else (), start=1):
         figure.update_xaxes(col=col, **_log_ticks(list(panels.values()) if shared else [panel]))
-    figure.update_yaxes(rangemode="tozero").update_yaxes(title="density", col=1)
+    figure.update_yaxes(rangemode="tozero").update_yaxes(title="density per factor of 10" if log else "density", col=1)
     return dressed(figure, 440, above_titles=True)
 
 
