@@ -337,7 +337,14 @@ def test_ctrl_c_ends_quietly_and_writes_nothing(tmp_path: Path) -> None:
     arguments.remove("--ignore")
     arguments.remove("id")
     command = [sys.executable, "-m", "cfad_core", *arguments]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
+    )
     maps = Path(f"/proc/{process.pid}/maps")
     deadline = time.monotonic() + 60.0
     while "libtorch_cpu" not in maps.read_text() and time.monotonic() < deadline:
