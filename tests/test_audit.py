@@ -393,6 +393,7 @@ def test_every_method_is_audited_saved_and_scores_again(everything: AuditResult,
     assert "kernel" in codes(everything)
 
 
+@pytest.mark.slow
 def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
     recorder = Recorder()
     run_audit(people, ROLES, EVERYTHING, recorder)
@@ -408,12 +409,14 @@ def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["pca", "ocsvm", "iforest", "dcfod", "fairod"])
 def test_every_baseline_can_be_cancelled(people: pd.DataFrame, stage: str) -> None:
     with pytest.raises(AuditCancelled, match=stage):
         run_audit(people, ROLES, EVERYTHING, Recorder(stop_in=stage))
 
 
+@pytest.mark.slow
 def test_methods_are_the_same_alone_and_together(everything: AuditResult) -> None:
     for methods in (("pca", "dcfod"), ("twin",)):
         alone = run_audit(make_people(500, seed=4), ROLES, dataclasses.replace(EVERYTHING, methods=methods))

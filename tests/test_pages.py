@@ -347,6 +347,7 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
     assert f"run-fairness_weight-{done[0]}" not in {button.key for button in app.button}
 
 
+@pytest.mark.slow
 def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], home: Path) -> None:
     with Store(home) as store:
         config = dataclasses.replace(QUICK, methods=("pca",))
@@ -382,6 +383,7 @@ def test_missing_stored_results_are_told(
     assert "The stored results are not here." in said(app)
 
 
+@pytest.mark.slow
 def test_the_papers_experiments_are_on_the_page(done: tuple[str, str]) -> None:
     app = visit("7_Methods.py", audit=done[0])
     choice = next(control for control in app.segmented_control if control.label == "Data set")
