@@ -35,6 +35,7 @@ class Knowledge:
     tiers : ordered groups of columns; no arrow runs from a later to an earlier tier
     forbidden, required : edges ``(cause, effect)``
     sensitive_is_root : whether the sensitive column has no causes in the table
+    complete : whether the required edges are all there are: a ready graph instead of discovery
     """
 
     roots: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Knowledge:
     forbidden: tuple[tuple[str, str], ...] = ()
     required: tuple[tuple[str, str], ...] = ()
     sensitive_is_root: bool = True
+    complete: bool = False
 
 
 @dataclass(frozen=True)

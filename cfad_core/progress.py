@@ -54,6 +54,16 @@ class Renamed(Progress):
         self._inner.check(f"{self._prefix}{stage}")
 
 
+class Silent(Progress):
+    """Passes nothing on of work that is one step of a stage, but stops it when that is asked for."""
+
+    def __init__(self, inner: Progress, stage: str) -> None:
+        self._inner, self._stage = inner, stage
+
+    def check(self, stage: str) -> None:  # noqa: ARG002 - people know the outer stage
+        self._inner.check(self._stage)
+
+
 class Share:
     """How much of a piece of work is done, by its stages' usual shares of the time. Never falls.
 

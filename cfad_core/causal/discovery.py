@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +20,8 @@ from cfad_core.causal.graph import (
     strength_between,
     topological_order,
 )
-from cfad_core.causal.joint import learn_jointly
-from cfad_core.causal.moments import collect_moments
+from cfad_core.causal.joint import learn_jointly, starting_point
+from cfad_core.causal.moments import Moments, collect_moments
 from cfad_core.causal.refit import fit_on_graph, fit_weights, supported_edges
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 MIN_ROWS = 50
 _WIDE = 100  # columns from which f gets fewer splines: the moments grow with the square of both
 _FINE_BASIS = 200  # splines that carry the paper mode's network f, to within its own precision
+_SAMPLED_ROWS = 3_000  # that score matching looks at where one of many graphs is learned
 _CONTINUOUS = 200  # distinct values that make a column continuous for score matching
 
 
@@ -69,38 +70,130 @@ def learn_scm(
     InvalidDataError, InvalidConfigError
         If the rows or the knowledge cannot be used.
     """
-    config, knowledge, progress = config or DiscoveryConfig(), knowledge or Knowledge(), progress or Progress()
-    x = _checked(x, names, sensitive)
-    distinct, belongs = membership(variables or names)
-    allowed = spread(allowed_edges(distinct, sensitive, knowledge), belongs)
-    required = required_edges(distinct, knowledge)
-    column_variables = tuple(variables) if variables is not None and len(distinct) < len(names) else ()
-    build = functools.partial(StructuralModel, tuple(names), sensitive, variables=column_variables)
+    config, progress = config or DiscoveryConfig(), progress or Progress()
+    search = Search.prepare(
+        x, names, sensitive, variables, config, knowledge or Knowledge(), comparable_units, rows_were_selected
+    )
     if config.mode == "paper":
-        autoencoder, weights = _graph_autoencoder(x, config, allowed, required, belongs, seed, progress)
-        return build(weights, *_second_decoder(x, autoencoder, weights, progress))
+        return search.with_graph_autoencoder(x, seed, progress)
+    moments = collect_moments(x, search.basis_size, config.batch_size, progress)
+    return search.learn(x, moments, np.random.default_rng(seed), progress)
 
-    l1 = config.l1 if config.l1 is not None else (0.05 if comparable_units else 0.01)
-    share = config.prune if config.prune is not None else (0.2 if comparable_units else 0.1)
-    rng = np.random.default_rng(seed)
-    size = config.basis_size if config.basis_size is not None else (24 if len(names) <= _WIDE else 10)
-    moments = collect_moments(x, size, config.batch_size, progress)
-    if not allowed.any():  # knowledge leaves nothing to learn
-        nothing = Spline(moments.basis, np.zeros(moments.basis.size))
-        return build(np.zeros(allowed.shape), moments.mean, nothing, moments.slope)
-    weights, c = learn_jointly(moments, allowed, belongs, l1, config.rounds, rng, progress)
-    candidates = spread(_forward_edges(strength_between(weights, belongs), required), belongs) & allowed
-    s = list(names).index(sensitive)
-    supported = supported_edges(moments, candidates, c, belongs)
-    weights = fit_weights(moments, candidates & spread(supported | required, belongs), c)
-    if rows_were_selected and comparable_units and _is_continuous(np.delete(x, s, axis=1)):
-        from cfad_core.causal.score_matching import score_matching_weights
 
-        weights = score_matching_weights(x, moments, candidates, weights, c, sensitive=s, rng=rng, progress=progress)
-    strong = (prune(strength_between(weights, belongs), share) != 0.0) & supported
-    edges = candidates & spread(strong | required, belongs)
-    weights, c = fit_on_graph(moments, edges, c, progress)
-    return build(weights, moments.intercept(weights, c), Spline(moments.basis, c), moments.slope)
+@dataclass(frozen=True)
+class Search:
+    """How a graph is looked for: settled once, then used on all rows, or on samples of them.
+
+    Attributes
+    ----------
+    names, sensitive, column_variables : of the model
+    allowed : (d, d), edges between columns that knowledge leaves open
+    required : (v, v), edges between variables that must be
+    belongs : (d, v), which column belongs to which variable
+    by_score : whether edges are told by score matching
+    """
+
+    names: tuple[str, ...]
+    sensitive: str
+    column_variables: tuple[str, ...]
+    config: DiscoveryConfig
+    allowed: Mask
+    required: Mask
+    belongs: Floats
+    comparable_units: bool
+    by_score: bool
+
+    @staticmethod
+    def prepare(
+        x: Floats,
+        names: Sequence[str],
+        sensitive: str,
+        variables: Sequence[str] | None,
+        config: DiscoveryConfig,
+        knowledge: Knowledge,
+        comparable_units: bool,
+        rows_were_selected: bool,
+    ) -> Search:
+        """See ``learn_scm``."""
+        _check(x, names, sensitive)
+        distinct, belongs = membership(variables or names)
+        attributes = np.delete(x, list(names).index(sensitive), axis=1)
+        return Search(
+            names=tuple(names),
+            sensitive=sensitive,
+            column_variables=tuple(variables) if variables is not None and len(distinct) < len(names) else (),
+            config=config,
+            allowed=spread(allowed_edges(distinct, sensitive, knowledge), belongs),
+            required=required_edges(distinct, knowledge),
+            belongs=belongs,
+            comparable_units=comparable_units,
+            by_score=rows_were_selected and comparable_units and _is_continuous(attributes),
+        )
+
+    @property
+    def basis_size(self) -> int:
+        if self.config.basis_size is not None:
+            return self.config.basis_size
+        return 24 if len(self.names) <= _WIDE else 10
+
+    @property
+    def l1(self) -> float:
+        if self.config.l1 is not None:
+            return self.config.l1
+        return 0.05 if self.comparable_units else 0.01
+
+    def starting_point(self, moments: Moments, rng: np.random.Generator, progress: Progress) -> Floats | None:
+        """Where to start in samples of the rows that the moments are of."""
+        if not self.allowed.any():
+            return None
+        return starting_point(moments, self.allowed, self.belongs, self.l1, rng, progress)
+
+    def learn(
+        self,
+        x: Floats,
+        moments: Moments,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: Floats | None = None,
+    ) -> StructuralModel:
+        """The model of rows x with the given moments; ``start`` (of ``starting_point``) makes it faster."""
+        config, belongs = self.config, self.belongs
+        share = config.prune if config.prune is not None else (0.2 if self.comparable_units else 0.1)
+        if not self.allowed.any():  # knowledge leaves nothing to learn
+            nothing = Spline(moments.basis, np.zeros(moments.basis.size))
+            return self._model(np.zeros(self.allowed.shape), moments.mean, nothing, moments.slope)
+        weights, c = learn_jointly(moments, self.allowed, belongs, self.l1, config.rounds, rng, progress, start)
+        candidates = spread(_forward_edges(strength_between(weights, belongs), self.required), belongs) & self.allowed
+        supported = supported_edges(moments, candidates, c, belongs)
+        weights = fit_weights(moments, candidates & spread(supported | self.required, belongs), c)
+        if self.by_score:
+            from cfad_core.causal.score_matching import MAX_ROWS, score_matching_weights
+
+            weights = score_matching_weights(
+                x,
+                moments,
+                candidates,
+                weights,
+                c,
+                sensitive=self.names.index(self.sensitive),
+                rng=rng,
+                progress=progress,
+                max_rows=MAX_ROWS if start is None else _SAMPLED_ROWS,
+            )
+        strong = (prune(strength_between(weights, belongs), share) != 0.0) & supported
+        edges = candidates & spread(strong | self.required, belongs)
+        weights, c = fit_on_graph(moments, edges, c, progress)
+        return self._model(weights, moments.intercept(weights, c), Spline(moments.basis, c), moments.slope)
+
+    def with_graph_autoencoder(self, x: Floats, seed: int, progress: Progress) -> StructuralModel:
+        """The model of rows x by the paper's way."""
+        autoencoder, weights = _graph_autoencoder(
+            x, self.config, self.allowed, self.required, self.belongs, seed, progress
+        )
+        return self._model(weights, *_second_decoder(x, autoencoder, weights, progress))
+
+    def _model(self, weights: Floats, intercept: Floats, f: Spline, slope: Floats | None = None) -> StructuralModel:
+        return StructuralModel(self.names, self.sensitive, weights, intercept, f, slope, self.column_variables)
 
 
 def _forward_edges(strength: Floats, required: Mask) -> Mask:
@@ -116,7 +209,7 @@ def learn_plain_autoencoder(
     x: Floats, names: Sequence[str], sensitive: str, config: DiscoveryConfig, seed: int, progress: Progress
 ) -> tuple[GraphAutoencoder, StructuralModel]:
     """The graph autoencoder alone, its pruned graph in the model with the paper's second decoder: both on one graph."""
-    x = _checked(x, names, sensitive)
+    _check(x, names, sensitive)
     _, belongs = membership(names)
     allowed = allowed_edges(names, sensitive, Knowledge())
     autoencoder, weights = _graph_autoencoder(x, config, allowed, np.zeros_like(allowed), belongs, seed, progress)
@@ -144,7 +237,8 @@ def _graph_autoencoder(
     strength = strength_between(weights, belongs)
     # measured against the d-th strongest: single weights into nearly constant codes can be huge
     enough = share * np.sort(strength, axis=None)[-len(strength)]
-    strength = np.where((strength >= enough) | required, np.maximum(strength, 1e-12), 0.0)
+    strong = ((strength >= enough) & (strength > 0.0)) | required
+    strength = np.where(strong, np.maximum(strength, 1e-12), 0.0)
     return autoencoder, np.where(spread(break_cycles(strength, keep=required) != 0.0, belongs), weights, 0.0)
 
 
@@ -164,8 +258,7 @@ def _is_continuous(x: Floats) -> bool:
     return all(len(np.unique(column)) >= needed for column in x.T)
 
 
-def _checked(x: Floats, names: Sequence[str], sensitive: str) -> Floats:
-    x = np.asarray(x, dtype=np.float64)
+def _check(x: Floats, names: Sequence[str], sensitive: str) -> None:
     if x.ndim != 2 or x.shape[1] != len(names):
         raise InvalidDataError(f"Expected rows of {len(names)} variables; got an array of shape {x.shape}.")
     if len(x) < MIN_ROWS:
@@ -174,4 +267,3 @@ def _checked(x: Floats, names: Sequence[str], sensitive: str) -> Floats:
         raise InvalidDataError("Learning a causal graph needs finite numbers; there are missing or infinite cells.")
     if set(np.unique(x[:, list(names).index(sensitive)])) != {-1.0, 1.0}:
         raise InvalidDataError(f"The sensitive column '{sensitive}' must hold -1 and +1, and both of them.")
-    return x

@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 
 def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) -> Mask:
-    """Edges that domain knowledge leaves open, shape (d, d).
+    """Edges that domain knowledge leaves open, shape (d, d): of complete knowledge the required ones alone.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) ->
     if cycle:
         path = " -> ".join(names[j] for j, _ in [*cycle, cycle[0]])
         raise InvalidConfigError(f"The required edges form a cycle ({path}); remove one of them.")
-    return allowed
+    return required if knowledge.complete else allowed
 
 
 def required_edges(names: Sequence[str], knowledge: Knowledge) -> Mask:

@@ -91,36 +91,96 @@ class Moments:
 
 def collect_moments(x: Floats, basis_size: int, batch_size: int, progress: Progress) -> Moments:
     """Sum over the rows of x (n, d), ``batch_size`` rows at a time."""
-    n, d = x.shape
-    mean, deviation = x.mean(axis=0), x.std(axis=0)
-    is_curved = np.array([_has_three_values(column) for column in x.T], dtype=np.bool_)
-    curved = np.flatnonzero(is_curved)
-    basis = SplineBasis.covering(x[:, curved] if len(curved) else x, basis_size)
-    size = len(curved) * basis.size
-    total, products, cross = np.zeros(size), np.zeros((size, size)), np.zeros((size, d))
-    covariance = np.zeros((d, d))
-    for start in range(0, n, batch_size):
-        rows = x[start : start + batch_size]
-        centred = rows - mean
-        splines = basis.matrix(rows[:, curved]).reshape(len(rows), size)  # (rows, p * K)
-        total += splines.sum(axis=0)
-        products += splines.T @ splines
-        cross += splines.T @ centred
-        covariance += centred.T @ centred
-        progress.check("statistics")
-    spline_mean = total / n
-    shape = (len(curved), basis.size)
-    return Moments(
-        n_rows=n,
-        basis=basis,
-        curved=curved,
-        slope=np.where(is_curved, 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0)),
-        mean=mean,
-        covariance=covariance / n,
-        spline_mean=spline_mean.reshape(shape),
-        splines=(products / n - np.outer(spline_mean, spline_mean)).reshape(*shape, *shape),
-        cross=(cross / n).reshape(*shape, d),
-    )
+    return Sums.prepare(x, basis_size).add(x, batch_size, progress).moments()
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows, on one basis and around one centre: those of two sets of rows can be added and subtracted.
+
+    Attributes
+    ----------
+    basis, curved, slope : as in ``Moments``
+    centre : (d,), that rows are taken relative to, which keeps the sums accurate
+    n_rows : summed over so far
+    total, squares : (d,) and (d, d), of the columns
+    splines, products, cross : (p * K,), (p * K, p * K) and (p * K, d), of the splines, and with the columns
+    """
+
+    basis: SplineBasis
+    curved: NDArray[np.intp]
+    slope: Floats
+    centre: Floats
+    n_rows: int
+    total: Floats
+    squares: Floats
+    splines: Floats
+    products: Floats
+    cross: Floats
+
+    @staticmethod
+    def prepare(x: Floats, basis_size: int) -> Sums:
+        """Nothing summed yet, on a basis that suits all of x."""
+        d, deviation = x.shape[1], x.std(axis=0)
+        is_curved = np.array([_has_three_values(column) for column in x.T], dtype=np.bool_)
+        curved = np.flatnonzero(is_curved)
+        basis = SplineBasis.covering(x[:, curved] if len(curved) else x, basis_size)
+        size = len(curved) * basis.size
+        return Sums(
+            basis=basis,
+            curved=curved,
+            slope=np.where(is_curved, 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0)),
+            centre=x.mean(axis=0),
+            n_rows=0,
+            total=np.zeros(d),
+            squares=np.zeros((d, d)),
+            splines=np.zeros(size),
+            products=np.zeros((size, size)),
+            cross=np.zeros((size, d)),
+        )
+
+    def add(self, x: Floats, batch_size: int, progress: Progress) -> Sums:
+        """With the rows of x."""
+        total, squares, splines, products, cross = (array.copy() for array in self._arrays)
+        for start in range(0, len(x), batch_size):
+            rows = x[start : start + batch_size]
+            centred = rows - self.centre
+            values = self.basis.matrix(rows[:, self.curved]).reshape(len(rows), len(splines))
+            total += centred.sum(axis=0)
+            squares += centred.T @ centred
+            splines += values.sum(axis=0)
+            products += values.T @ values
+            cross += values.T @ centred
+            progress.check("statistics")
+        return self._with(self.n_rows + len(x), (total, squares, splines, products, cross))
+
+    def without(self, other: Sums) -> Sums:
+        """Less the rows of another one, which must be among the own."""
+        pairs = zip(self._arrays, other._arrays, strict=True)
+        return self._with(self.n_rows - other.n_rows, tuple(mine - theirs for mine, theirs in pairs))
+
+    def moments(self) -> Moments:
+        """Means and covariances."""
+        n, shape = self.n_rows, (len(self.curved), self.basis.size)
+        shift, spline_mean = self.total / n, self.splines / n
+        return Moments(
+            n_rows=n,
+            basis=self.basis,
+            curved=self.curved,
+            slope=self.slope,
+            mean=self.centre + shift,
+            covariance=self.squares / n - np.outer(shift, shift),
+            spline_mean=spline_mean.reshape(shape),
+            splines=(self.products / n - np.outer(spline_mean, spline_mean)).reshape(*shape, *shape),
+            cross=(self.cross / n - np.outer(spline_mean, shift)).reshape(*shape, len(shift)),
+        )
+
+    @property
+    def _arrays(self) -> tuple[Floats, ...]:
+        return self.total, self.squares, self.splines, self.products, self.cross
+
+    def _with(self, n_rows: int, arrays: tuple[Floats, ...]) -> Sums:
+        return Sums(self.basis, self.curved, self.slope, self.centre, n_rows, *arrays)
 
 
 def _has_three_values(column: Floats) -> bool:

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 STAGE = "edge selection"
 _ITERATIONS = 60
-_MAX_ROWS = 20_000  # enough to tell an edge from none
+MAX_ROWS = 20_000  # enough to tell an edge from none
 _MAX_BYTES = 400_000_000  # of the three dense basis matrices
 
 
@@ -41,6 +41,7 @@ def score_matching_weights(
     sensitive: int,
     rng: np.random.Generator,
     progress: Progress,
+    max_rows: int = MAX_ROWS,
 ) -> Floats:
     """Weights (d, d) on the candidate edges that match the score of the data.
 
@@ -50,7 +51,7 @@ def score_matching_weights(
     candidates : edges to weigh; acyclic
     weights, c : where to start, from least squares
     """
-    rows = min(len(x), _MAX_ROWS, max(500, _MAX_BYTES // (3 * 8 * x.shape[1] * moments.basis.size)))
+    rows = min(len(x), max_rows, max(500, _MAX_BYTES // (3 * 8 * x.shape[1] * moments.basis.size)))
     sample = x if rows == len(x) else x[np.sort(rng.choice(len(x), rows, replace=False))]
     objective = _Objective(sample, moments, candidates, sensitive)
 

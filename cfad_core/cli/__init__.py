@@ -1,4 +1,4 @@
-"""python -m cfad_core inspect | audit | score | counterfactuals | audits | synthesize | datasets | benchmark | demo."""
+"""inspect | audit | score | counterfactuals | graph | audits | synthesize | datasets | benchmark | demo."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from cfad_core.cli import audit, benchmark, data_sets, demo, saved, score
+from cfad_core.cli import audit, benchmark, data_sets, demo, graph, saved, score
 from cfad_core.cli.output import TerminalProgress, summary_table
 from cfad_core.errors import AuditCancelled, CfadError
 
 __all__ = ["TerminalProgress", "main", "summary_table"]
 
-_GROUPS = (audit, score, data_sets, benchmark, saved, demo)  # as --help lists them
+_GROUPS = (audit, score, graph, data_sets, benchmark, saved, demo)  # as --help lists them
 _USAGE_ERROR = 2
 _CANCELLED = 130
 
