@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.causal.discovery import MIN_ROWS, learn_scm
+from cfad_core.causal.discovery import MIN_ROWS, Search, learn_scm
+from cfad_core.causal.resampling import STAGE as BOOTSTRAP
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import METHODS, AuditConfig, TwinRule
+from cfad_core.config import METHODS, AuditConfig, DiscoveryConfig, TwinRule
 from cfad_core.data.encoding import Encoding, fit_encoding
 from cfad_core.data.groups import matches
 from cfad_core.data.problems import refuse_errors
@@ -30,7 +31,9 @@ from cfad_core.detectors.catalogue import CATALOGUE, needed
 from cfad_core.detectors.foreign import ForeignDetector, fit_foreign, scoring
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidConfigError, InvalidDataError
-from cfad_core.notices import data_notices, detector_notices, graph_notices, usefulness_notices
+from cfad_core.measuring import STAGE as HOW_SURE
+from cfad_core.measuring import Measured, measure_uncertainty
+from cfad_core.notices import data_notices, detector_notices, graph_notices, result_notices
 from cfad_core.progress import Progress, Renamed
 from cfad_core.result import METHOD_NAME, AuditResult, MethodScores, Notice, People
 
@@ -41,6 +44,7 @@ JUDGE = "judge: "  # before the stages of the independent SCM
 # Usual shares of the time of Phase One, in order; those of the detectors are in their catalogue
 _PHASE_ONE = {"discovery": 20.0, "edge selection": 2.0, "refit": 1.0}
 _EVALUATION = 2.0
+_EACH_GRAPH = {BOOTSTRAP: 2.0, HOW_SURE: 0.5}
 _FAIRNESS_WEIGHT = {"variance": 1.0, "range": 0.5}  # lambda by the scale of the inputs
 _SLICE = 8_192  # rows between two looks at whether to stop
 
@@ -80,7 +84,8 @@ def run_audit(
     clock = _Clock()
     data = _prepare(table, roles, config, test, test_counterfactual)
     with clock.timing("discovery"):
-        scm, judge = _learn_models(data, config, progress)
+        own = _own_rows(data, config)
+        scm, judge = _learn_models(data, own, config, progress)
     notices = [*data.notices, *graph_notices(scm, judge)]
 
     normal = data.train[data.train_is_normal]
@@ -100,7 +105,8 @@ def run_audit(
             independent=data.truth if judge is None else _in_slices(judge.counterfactual, data.test, progress),
         )
         rule = settled.detector.twin or "mean"
-        scores = _score((*config.methods, *foreign), fitted, rule, scm, rows, people, progress)
+        scorer = _Scorer((*config.methods, *foreign), fitted, rule, scm, progress)
+        scores = _score(scorer, rows, people)
     result = AuditResult(
         roles=data.roles,
         config=config,
@@ -118,14 +124,32 @@ def run_audit(
         n_train=len(data.train),
         n_train_normal=len(normal),
     )
-    return replace(result, notices=(*notices, *usefulness_notices(result)))
+    if config.bootstrap:
+        with clock.timing("uncertainty"):
+            measured = Measured(
+                train=data.train,
+                own=own,
+                scm=scm,
+                encoding=data.encoding,
+                factual=people.factual,
+                counterfactual=people.counterfactual,
+                score=scorer,
+                thresholds={method: result.threshold(method) for method in scores},
+                inputs=rows.inputs,
+            )
+            search = _joint_search(data, config)
+            result = replace(
+                result, uncertainty=measure_uncertainty(measured, search, config.bootstrap, config.seed, progress)
+            )
+    return replace(result, notices=(*notices, *result_notices(result)))
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
     """The stages of an audit in their order, and their usual shares of the time."""
     judge = {} if knows_truth else {f"{JUDGE}{stage}": share for stage, share in _PHASE_ONE.items()}
     fits = {CATALOGUE[method].stage: CATALOGUE[method].share for method in needed(config.methods)}
-    return {**_PHASE_ONE, **judge, **fits, "evaluation": _EVALUATION}
+    sure = {stage: share * config.bootstrap for stage, share in _EACH_GRAPH.items()} if config.bootstrap else {}
+    return {**_PHASE_ONE, **judge, **fits, "evaluation": _EVALUATION, **sure}
 
 
 @dataclass(frozen=True)
@@ -213,8 +237,15 @@ def _prepare(
     )
 
 
+def _own_rows(data: _Prepared, config: AuditConfig) -> NDArray[np.intp]:
+    """The training rows that the own SCM learns from: all if the truth judges it, else half of them."""
+    if data.knows_truth:
+        return np.arange(len(data.train))
+    return stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))[0]
+
+
 def _learn_models(
-    data: _Prepared, config: AuditConfig, progress: Progress
+    data: _Prepared, own: NDArray[np.intp], config: AuditConfig, progress: Progress
 ) -> tuple[StructuralModel, StructuralModel | None]:
     """The own SCM and, unless the truth is known, an independent one from the other half of the rows."""
 
@@ -232,11 +263,25 @@ def _learn_models(
             progress=progress,
         )
 
-    if data.knows_truth:
-        return learn(data.train, config.seed, progress), None
-    own, other = stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))
     mine = learn(data.train[own], config.seed, progress)
+    if data.knows_truth:
+        return mine, None
+    other = np.setdiff1d(np.arange(len(data.train)), own)
     return mine, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
+
+
+def _joint_search(data: _Prepared, config: AuditConfig) -> Search:
+    """How the graphs of the bootstrap are looked for: always jointly, the graph autoencoder would take an hour."""
+    return Search.prepare(
+        data.train,
+        data.encoding.names,
+        data.encoding.sensitive,
+        data.encoding.column_variables,
+        config.discovery if config.discovery.mode == "joint" else DiscoveryConfig(),
+        config.knowledge,
+        data.encoding.scaling == "raw",
+        data.rows_were_selected,
+    )
 
 
 def _settled(config: AuditConfig, encoding: Encoding, scm: StructuralModel) -> AuditConfig:
@@ -287,45 +332,50 @@ def _check_foreign(foreign: Mapping[str, Any]) -> None:
         scoring(given.estimator, given.high_means)
 
 
-def _score(
-    methods: tuple[str, ...],
-    detectors: Mapping[str, Detector],
-    rule: TwinRule,
-    scm: StructuralModel,
-    rows: TrainingRows,
-    people: People,
-    progress: Progress,
-) -> dict[str, MethodScores]:
+@dataclass(frozen=True)
+class _Scorer:
+    """What every method says of people (n, d), in whatever world."""
+
+    methods: tuple[str, ...]
+    detectors: Mapping[str, Detector]
+    rule: TwinRule
+    scm: StructuralModel
+    progress: Progress
+
+    def __call__(self, people: Floats) -> dict[str, Floats]:
+        found = {method: self.by(method, people) for method in self.methods if method != "twin"}
+        if "twin" in self.methods:
+            here = found["cfad"] if "cfad" in found else self.by("cfad", people)
+            there = self.by("cfad", _in_slices(self.scm.counterfactual, people, self.progress))
+            found["twin"] = twin_score(here, there, self.rule)
+        return found
+
+    def by(self, method: str, people: Floats) -> Floats:
+        return _in_slices(self.detectors[method].anomaly_score, people[:, 1:], self.progress)
+
+
+def _score(scorer: _Scorer, rows: TrainingRows, people: People) -> dict[str, MethodScores]:
     """Scores of every method in every world.
 
     The threshold of CFAD is taken from both worlds: it was trained on both. A twin's twin is the person and the
     rule is symmetric, so twin scoring gives both the same score under the own SCM.
     """
 
-    def scored(method: str, x: Floats) -> Floats:
-        return _in_slices(detectors[method].anomaly_score, x, progress)
+    def of_training(method: str, x: Floats) -> Floats:
+        return _in_slices(scorer.detectors[method].anomaly_score, x, scorer.progress)
 
+    factual, independent = scorer(people.factual), scorer(people.independent)
     scores: dict[str, MethodScores] = {}
-    for method in [method for method in detectors if method in methods or (method == "cfad" and "twin" in methods)]:
-        train = scored(method, rows.x)
-        if method == "cfad":
-            train = np.concatenate([train, scored(method, rows.counterfactual)])
-        worlds = (people.factual, people.counterfactual, people.independent)
-        scores[method] = MethodScores(train, *(scored(method, world[:, 1:]) for world in worlds))
-        progress.tick("evaluation", len(scores), len(detectors) + 1)
-    if "twin" in methods:
-        fair = scores["cfad"]
-        here, there = np.split(fair.train, 2)
-        alike = twin_score(fair.factual, fair.counterfactual, rule)
-        their_twins = scored("cfad", _in_slices(scm.counterfactual, people.independent, progress)[:, 1:])
-        scores["twin"] = MethodScores(
-            train=twin_score(here, there, rule),
-            factual=alike,
-            counterfactual=alike,
-            independent=twin_score(fair.independent, their_twins, rule),
-        )
-    progress.tick("evaluation", len(detectors) + 1, len(detectors) + 1)
-    return {method: scores[method] for method in methods}
+    for method in scorer.methods:
+        train = of_training("cfad" if method == "twin" else method, rows.x)
+        if method in ("cfad", "twin"):
+            there = of_training("cfad", rows.counterfactual)
+            both = np.concatenate([train, there])
+            train = twin_score(train, there, scorer.rule) if method == "twin" else both
+        counterfactual = factual["twin"] if method == "twin" else scorer.by(method, people.counterfactual)
+        scores[method] = MethodScores(train, factual[method], counterfactual, independent[method])
+        scorer.progress.tick("evaluation", len(scores), len(scorer.methods))
+    return scores
 
 
 def _in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progress) -> Floats:

@@ -102,7 +102,7 @@ def audit_problem(problem: Problem, config: AuditConfig, progress: Progress) -> 
     return run_audit(
         problem.train,
         problem.roles,
-        dataclasses.replace(config, knowledge=problem.knowledge),
+        dataclasses.replace(config, knowledge=problem.knowledge, bootstrap=0),  # seeds tell the spread here
         progress,
         test=problem.test,
         test_counterfactual=problem.test_counterfactual,

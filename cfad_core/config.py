@@ -21,6 +21,16 @@ PresetName = Literal["fast", "paper"]
 T = TypeVar("T")
 
 METHODS: tuple[Method, ...] = get_args(Method)
+METHOD_NAMES: dict[str, str] = {
+    "pca": "PCA",
+    "ocsvm": "OC-SVM",
+    "iforest": "iForest",
+    "ae": "AE",
+    "dcfod": "DCFOD",
+    "fairod": "FairOD",
+    "cfad": "CFAD",
+    "twin": "Twin",
+}
 OURS: tuple[Method, ...] = ("ae", "cfad", "twin")
 PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
@@ -175,6 +185,7 @@ class AuditConfig:
     scaling : ``raw`` keeps the columns' units, ``range`` maps each column to [-3, 3], ``auto`` chooses
     categories : ``levels`` tells all values apart, ``most-frequent`` only the most frequent one from the others
     test_share : of the rows, held out when no test table is given
+    bootstrap : graphs learned beside the audit's own, to tell how sure it is; an even number, 0: it is not told
     """
 
     preset: PresetName = "fast"
@@ -184,6 +195,7 @@ class AuditConfig:
     scaling: Scaling = "auto"
     categories: Categories = "levels"
     test_share: float = 0.25
+    bootstrap: int = 20
     knowledge: Knowledge = field(default_factory=Knowledge)
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)
@@ -209,6 +221,8 @@ class AuditConfig:
         InvalidConfigError
             If a setting is unknown or of the wrong type.
         """
+        if isinstance(values, Mapping):  # settings from before there was a bootstrap
+            values = {"bootstrap": 0} | dict(values)
         return from_plain(AuditConfig, values, "config")
 
 
@@ -289,6 +303,7 @@ def _check_ranges(config: AuditConfig) -> None:
         ("seed", config.seed, 0, 2**31 - 1),
         ("quantile", config.quantile, 0.0, 1.0),
         ("test_share", config.test_share, 0.05, 0.9),
+        ("bootstrap", config.bootstrap, 0, 1000),
         ("discovery.batch_size", discovery.batch_size, 1, 10**9),
         ("discovery.rounds", discovery.rounds, 1, 1000),
         ("discovery.steps_per_round", discovery.steps_per_round, 1, 10**6),
@@ -321,6 +336,10 @@ def _check_ranges(config: AuditConfig) -> None:
             (f"baselines.{name}.batch_size", training.batch_size, 2, 10**9),
             (f"baselines.{name}.learning_rate", training.learning_rate, 1e-8, 10.0),
         ]
+    if config.bootstrap % 2 or config.bootstrap == 2:
+        raise InvalidConfigError(
+            f"'bootstrap' must be 0 or an even number from 4 on (graphs come in pairs); got {config.bootstrap}."
+        )
     if not config.methods or len(set(config.methods)) < len(config.methods):
         raise InvalidConfigError(f"'methods' must name each method once, and one at least; got {config.methods}.")
     if discovery.basis_size is not None:

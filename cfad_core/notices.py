@@ -14,11 +14,9 @@ from cfad_core.detectors.base import Detector, TrainingRows
 from cfad_core.detectors.classical import EXACT_KERNEL_ROWS, KernelMachine
 from cfad_core.detectors.foreign import ForeignDetector, scores_row_by_row
 from cfad_core.result import AuditResult, Notice
+from cfad_core.verdict import USELESS_AUC, USELESS_FLAG_RATE, percent
 
 Bools = NDArray[np.bool_]
-
-_USELESS_AUC = 0.55
-_USELESS_FLAG_RATE = 0.005
 
 
 def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: bool) -> list[Notice]:
@@ -101,18 +99,46 @@ def detector_notices(detectors: Mapping[str, Detector], config: AuditConfig, row
     return notices
 
 
-def usefulness_notices(result: AuditResult) -> list[Notice]:
+def result_notices(result: AuditResult) -> list[Notice]:
+    """About what was found."""
+    return [*_usefulness_notices(result), *_uncertainty_notices(result)]
+
+
+def _uncertainty_notices(result: AuditResult) -> list[Notice]:
+    """About ratios that one causal model alone gets wrong, and graphs that were learned in another way."""
+    notices = []
+    for method in result.scores:
+        found, own = result.intervals(method), result.metrics(method).changing_ratio
+        if found is None or found.changing_ratio is None or own is None or method == "twin":
+            continue  # under its own model, twin scoring changes nobody by construction
+        low, high = found.changing_ratio.low, found.changing_ratio.high
+        if result.draws_categories and not low <= own <= high:
+            message = (
+                f"{method}: by the audit's own causal model the outcome changes for {percent(own, 1)}, by graphs whose "
+                f"categories are drawn for {percent(low, 1)} to {percent(high, 1)}. The own model leaves categories "
+                "between their values, where no person is; trust the interval."
+            )
+            notices.append(Notice("own-outside-interval", "warning", message))
+    if result.uncertainty is not None and result.config.discovery.mode == "paper":
+        message = (
+            "The graphs that tell how sure the audit is were learned jointly, not by the paper's graph autoencoder."
+        )
+        notices.append(Notice("bootstrap-joint", "info", message))
+    return notices
+
+
+def _usefulness_notices(result: AuditResult) -> list[Notice]:
     """About detectors that are fair because useless."""
     notices = []
     for method in result.scores:
         metrics = result.metrics(method)
-        if metrics.auc_roc is not None and metrics.auc_roc < _USELESS_AUC:
+        if metrics.auc_roc is not None and metrics.auc_roc < USELESS_AUC:
             message = (
                 f"{method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low "
                 "changing ratio of it is fair because useless."
             )
             notices.append(Notice("fair-because-useless", "warning", message))
-        elif metrics.flag_rate is not None and metrics.flag_rate < _USELESS_FLAG_RATE:
+        elif metrics.flag_rate is not None and metrics.flag_rate < USELESS_FLAG_RATE:
             message = (
                 f"{method} flags {metrics.flag_rate:.2%} of the test rows: where almost nobody is flagged, almost "
                 "nobody's outcome can change."

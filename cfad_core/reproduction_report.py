@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfad_core.config import METHODS, PAPER_QUANTILES
+from cfad_core.config import METHOD_NAMES, METHODS, PAPER_QUANTILES
 from cfad_core.evaluation.densities import Densities
 from cfad_core.experiments import SENSITIVITY
 from cfad_core.figures import (
-    METHOD_NAMES,
     adjacency_pair_figure,
     densities_figure,
     generation_error_figure,

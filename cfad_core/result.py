@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import METHODS, PAPER_QUANTILES, AuditConfig, DetectorConfig, from_plain
+from cfad_core.config import METHOD_NAMES, METHODS, PAPER_QUANTILES, AuditConfig, DetectorConfig, from_plain
 from cfad_core.data.encoding import Decoded, Encoding
 from cfad_core.data.problems import Severity
 from cfad_core.data.roles import ColumnRoles
@@ -25,16 +25,19 @@ from cfad_core.detectors.catalogue import CATALOGUE
 from cfad_core.detectors.twin import twin_score
 from cfad_core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.evaluation.densities import Densities, score_densities
+from cfad_core.evaluation.intervals import Intervals, ResampledScores
 from cfad_core.evaluation.metrics import Metrics, evaluate, number
 from cfad_core.evaluation.operating import ScoreCurve
 from cfad_core.files import staged_folder
+from cfad_core.uncertainty import Uncertainty
+from cfad_core.verdict import Evidence, verdict
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-_READABLE = (2, 3)  # version 2 knew only three methods, and one scaling of their inputs
+_READABLE = (2, 3, 4)  # 2 knew three methods and one scaling of their inputs, 3 not how sure it was
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class AuditResult:
     versions : of the packages that computed
     n_train, n_train_normal : training rows, and the normal ones among them that the detectors learned from. The own
         SCM learned from all training rows if the true counterfactuals were known, else from half of them
+    uncertainty : how sure it is, if that was asked for
     """
 
     roles: ColumnRoles
@@ -121,6 +125,7 @@ class AuditResult:
     versions: dict[str, str]
     n_train: int
     n_train_normal: int
+    uncertainty: Uncertainty | None = None
 
     @property
     def groups(self) -> dict[str, Bools]:
@@ -143,6 +148,68 @@ class AuditResult:
             groups=self.groups,
             is_anomaly=self.people.is_anomaly,
         )
+
+    @property
+    def draws_categories(self) -> bool:
+        """Whether the sensitive attribute affects a category, which the graphs of the bootstrap draw a value for."""
+        categories = {variable.name for variable in self.encoding.variables if variable.kind == "category"}
+        return bool(categories & set(self.scm.affected_names))
+
+    def resampled(self, method: str) -> ResampledScores | None:
+        """What the intervals of a method come from; None if the audit does not tell how sure it is."""
+        if self.uncertainty is None:
+            return None
+        return self.uncertainty.resampled(method, self.scores[method].factual, self.people.factual[:, 0])
+
+    def intervals(self, method: str, threshold: float | None = None) -> Intervals | None:
+        """How far the method's numbers can be trusted, at its threshold or at another one."""
+        resampled = self.resampled(method)
+        return None if resampled is None else resampled.at(self.threshold(method) if threshold is None else threshold)
+
+    def floor(self, method: str, threshold: float | None = None) -> float | None:
+        """Share of people whose outcome model error alone changes."""
+        if self.uncertainty is None:
+            return None
+        at = self.threshold(method) if threshold is None else threshold
+        return self.uncertainty.floor(method, self.scores[method].factual, at)
+
+    def changing_ratio_of_near(self, method: str, threshold: float | None = None) -> float | None:
+        """The changing ratio, by the own SCM, of the people whose twin is not far from anything real."""
+        if self.uncertainty is None or self.uncertainty.validity.far.all():
+            return None
+        at, scores = self.threshold(method) if threshold is None else threshold, self.scores[method]
+        near = ~self.uncertainty.validity.far
+        return float(((scores.factual > at) != (scores.counterfactual > at))[near].mean())
+
+    def evidence(self, method: str, threshold: float | None = None) -> Evidence:
+        """What the verdict on a method is made of. The edge that carries it is that at the audit's own threshold."""
+        metrics, sure = self.metrics(method, threshold), self.uncertainty
+        found = Evidence(
+            method=METHOD_NAMES.get(method, method),
+            sensitive=self.scm.sensitive,
+            n=metrics.n,
+            has_path=bool(self.scm.affected),
+            changing_ratio=metrics.changing_ratio,
+            changing_ratio_independent=metrics.changing_ratio_independent,
+            flag_rate=metrics.flag_rate,
+            auc_roc=metrics.auc_roc,
+        )
+        intervals = self.intervals(method, threshold)
+        if sure is None or intervals is None:
+            return found
+        return dataclasses.replace(
+            found,
+            interval=intervals.changing_ratio,
+            floor=self.floor(method, threshold),
+            graphs=len(sure.graphs),
+            graphs_without_path=sure.without_path,
+            carrier=sure.what_if.carrier(method),
+            far=float(sure.validity.far.mean()),
+        )
+
+    def verdict(self, method: str, threshold: float | None = None) -> str:
+        """One careful line about a method."""
+        return verdict(self.evidence(method, threshold))
 
     def curve(self, method: str, judge: Literal["own", "independent"] = "own") -> ScoreCurve:
         """The exact trade-off curve of a method, judged by the own SCM or by the independent judge."""
@@ -252,13 +319,26 @@ class AuditResult:
                     "threshold": self.threshold(method),
                     "metrics": dataclasses.asdict(self.metrics(method)),
                     "curve": self.quantile_curve(method),
+                    "verdict": self.verdict(method),
+                    **self._sureness(method),
                 }
                 for method in self.scores
             },
+            "uncertainty": None if self.uncertainty is None else self.uncertainty.summary(),
             "detector": dataclasses.asdict(self.detector),
             "notices": [dataclasses.asdict(notice) for notice in self.notices],
             "seconds": self.seconds,
             "versions": self.versions,
+        }
+
+    def _sureness(self, method: str) -> dict[str, Any]:
+        intervals = self.intervals(method)
+        if intervals is None:
+            return {}
+        return {
+            "intervals": dataclasses.asdict(intervals),
+            "placebo_floor": self.floor(method),
+            "changing_ratio_without_far": self.changing_ratio_of_near(method),
         }
 
     def save(self, folder: Path) -> None:
@@ -267,6 +347,8 @@ class AuditResult:
             self.scm.save(stage / "scm")
             if self.judge is not None:
                 self.judge.save(stage / "judge")
+            if self.uncertainty is not None:
+                self.uncertainty.save(stage / "uncertainty")
             weights = {
                 f"{name}.{key}": np.ascontiguousarray(array)
                 for name, model in self.detectors.items()
@@ -363,4 +445,5 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         versions=dict(text["versions"]),
         n_train=text["n_train"],
         n_train_normal=text["n_train_normal"],
+        uncertainty=Uncertainty.load(folder / "uncertainty") if text.get("uncertainty") else None,
     )

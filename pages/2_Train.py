@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.config import METHODS, OURS, AuditConfig, Knowledge, Method, preset
+from cfad_core.config import METHOD_NAMES, METHODS, OURS, AuditConfig, Knowledge, Method, preset
 from cfad_core.dashboard import frame, glossary
 from cfad_core.dashboard.drafts import start
 from cfad_core.dashboard.progress import finished_view, watch
 from cfad_core.dashboard.state import Draft, draft
 from cfad_core.dashboard.text import plain
 from cfad_core.errors import CfadError
-from cfad_core.figures import METHOD_NAMES
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig]:

@@ -7,12 +7,12 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from cfad_core.config import OURS
+from cfad_core.config import METHOD_NAMES, OURS
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.text import percent, plain
 from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.evaluation.densities import distances
-from cfad_core.figures import METHOD_NAMES, densities_figure
+from cfad_core.figures import densities_figure
 from cfad_core.result import MethodScores
 
 _PANELS = 4

@@ -6,12 +6,13 @@ from typing import Any
 
 import streamlit as st
 
+from cfad_core.config import METHOD_NAMES
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.glossary import HELP
 from cfad_core.dashboard.services import curves_of, store
 from cfad_core.dashboard.text import number, percent
 from cfad_core.dashboard.thresholds import confusion, group_rates, quantile, threshold_for, tradeoff
-from cfad_core.figures import METHOD_NAMES, rates_figure, tradeoff_figure
+from cfad_core.figures import rates_figure, tradeoff_figure
 from cfad_core.result import AuditResult
 from cfad_core.store import AuditRecord
 

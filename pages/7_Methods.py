@@ -6,7 +6,7 @@ import dataclasses
 
 import streamlit as st
 
-from cfad_core.config import METHODS
+from cfad_core.config import METHOD_NAMES, METHODS
 from cfad_core.dashboard import frame, glossary
 from cfad_core.dashboard.comparison import (
     SETTING_NAMES,
@@ -24,7 +24,7 @@ from cfad_core.dashboard.progress import run_with_seeds
 from cfad_core.dashboard.services import curves_of, store
 from cfad_core.dashboard.tables import metrics_table, show_metrics
 from cfad_core.dashboard.thresholds import tradeoff
-from cfad_core.figures import METHOD_NAMES, comparison_figure, sensitivity_figure, tradeoff_figure
+from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
 from cfad_core.result import AuditResult
 from cfad_core.store import AuditRecord
 

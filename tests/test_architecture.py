@@ -21,6 +21,8 @@ ROOMS = [
     ["training", "processes"],
     ["data"],
     ["causal", "detectors", "evaluation"],
+    ["uncertainty", "verdict"],
+    ["measuring"],
     ["result"],
     ["notices"],
     ["audit"],

@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from cfad_core.config import METHOD_NAMES
 from cfad_core.evaluation.densities import Densities, score_densities
 from cfad_core.figures import (
     DASHES,
-    METHOD_NAMES,
     METHOD_STYLE,
     PALETTE,
     Tradeoff,

@@ -18,13 +18,21 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from cfad_core.audit import run_audit
-from cfad_core.config import METHODS, OURS, AuditConfig, BaselineConfig, DcfodConfig, DetectorConfig, FairodConfig
+from cfad_core.config import (
+    METHOD_NAMES,
+    METHODS,
+    OURS,
+    AuditConfig,
+    BaselineConfig,
+    DcfodConfig,
+    DetectorConfig,
+    FairodConfig,
+)
 from cfad_core.dashboard.roles_editor import merge_alike
 from cfad_core.dashboard.text import duration, plain
 from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.experiments import SENSITIVITY
-from cfad_core.figures import METHOD_NAMES
 from cfad_core.published import published
 from cfad_core.store import Store, headline
 from tests.conftest import make_people

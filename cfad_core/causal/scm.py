@@ -93,8 +93,8 @@ class StructuralModel:
     def reconstruct(self, x: Floats) -> Floats:
         """What the structural equations expect of each variable, ``A^T f(x) + b``, shape (n, d)."""
         x = self._checked(x)
-        messages = self._messages(x)
-        return np.stack([self._expected(messages, i, len(x)) for i in range(len(self.names))], axis=1)
+        messages = self.messages(x)
+        return np.stack([self.expected(messages, i, len(x)) for i in range(len(self.names))], axis=1)
 
     def abduct(self, x: Floats) -> Floats:
         """Abduction: the noise ``u = x - A^T f(x) - b`` of each person, shape (n, d)."""
@@ -103,28 +103,30 @@ class StructuralModel:
     def counterfactual(self, x: Floats) -> Floats:
         """Each person had ``S`` been the other value, shape (n, d). Non-descendants keep every bit."""
         x = self._checked(x)
-        messages = self._messages(x)
-        noise = {i: x[:, i] - self._expected(messages, i, len(x)) for i in self.affected}  # Abduction
+        messages = self.messages(x)
+        noise = {i: x[:, i] - self.expected(messages, i, len(x)) for i in self.affected}  # Abduction
         result = x.copy()
         result[:, self.sensitive_index] = -x[:, self.sensitive_index]  # Action
-        messages[self.sensitive_index] = self._message(self.sensitive_index, result)
+        messages[self.sensitive_index] = self.message(self.sensitive_index, result)
         for i in self.affected:  # Prediction
-            result[:, i] = noise[i] + self._expected(messages, i, len(x))
-            messages[i] = self._message(i, result)
+            result[:, i] = noise[i] + self.expected(messages, i, len(x))
+            messages[i] = self.message(i, result)
         return result
 
-    def _messages(self, x: Floats) -> dict[int, Floats]:
+    def messages(self, x: Floats) -> dict[int, Floats]:
+        """What each column that causes anything sends, by its position."""
         causes = np.flatnonzero((self.weights != 0.0).any(axis=1))
-        return {int(j): self._message(int(j), x) for j in causes}
+        return {int(j): self.message(int(j), x) for j in causes}
 
-    def _message(self, j: int, x: Floats) -> Floats:
+    def message(self, j: int, x: Floats) -> Floats:
         """What j sends to its effects, shape (n,)."""
         if self.slope is None or self.slope[j] == 0.0:
             return self.f(x[:, j])
         linear: Floats = self.slope[j] * x[:, j]
         return linear
 
-    def _expected(self, messages: dict[int, Floats], i: int, n: int) -> Floats:
+    def expected(self, messages: dict[int, Floats], i: int, n: int) -> Floats:
+        """What the structural equation of i makes of the messages to n people, shape (n,)."""
         total = np.full(n, self.intercept[i])
         for j in np.flatnonzero(self.weights[:, i]):
             total += self.weights[j, i] * messages[int(j)]

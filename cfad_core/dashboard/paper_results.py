@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cfad_core.config import PAPER_QUANTILES
+from cfad_core.config import METHOD_NAMES, PAPER_QUANTILES
 from cfad_core.dashboard.frame import ASSETS
 from cfad_core.dashboard.text import duration, plain
 from cfad_core.errors import InvalidArtifactError
-from cfad_core.figures import METHOD_NAMES, adjacency_pair_figure
+from cfad_core.figures import adjacency_pair_figure
 from cfad_core.reproduction import JUDGED, Reproduction
 from cfad_core.reproduction_report import (
     DATASET_NAMES,

@@ -8,10 +8,9 @@ from datetime import datetime
 import pandas as pd
 import streamlit as st
 
-from cfad_core.config import OURS
+from cfad_core.config import METHOD_NAMES, OURS
 from cfad_core.dashboard import frame
 from cfad_core.dashboard.glossary import HELP
-from cfad_core.figures import METHOD_NAMES
 from cfad_core.result import AuditResult
 from cfad_core.store import AuditRecord
 

@@ -82,10 +82,7 @@ class Variable:
     def encode(self, cells: pd.Series[Any]) -> Floats:
         """Columns (n, k) of a table's cells."""
         if self.kind == "category":
-            position = self._positions(cells)
-            if len(self.levels) <= 2:
-                return np.where(position == 0, -_HALF_RANGE, _HALF_RANGE)[:, None]
-            return np.where(position[:, None] == np.arange(len(self.levels)), _HALF_RANGE, -_HALF_RANGE)
+            return self._codes(self._positions(cells))
         numbers = as_numbers(cells, self.kind)
         missing = np.isnan(numbers)
         values = (np.where(missing, self.fill, numbers) - self.offset) / self.scale
@@ -106,8 +103,7 @@ class Variable:
         if not moved.any():
             return cells, 0
         numbers = columns[:, 0] * self.scale + self.offset
-        slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
-        beyond = moved & ((numbers < self.low - slack) | (numbers > self.high + slack))
+        beyond = moved & self.is_out_of_range(columns)
         if clip:
             numbers = np.clip(numbers, self.low, self.high)
         if self.integer:
@@ -120,6 +116,23 @@ class Variable:
             cells = pd.to_numeric(cells).astype(np.float64)
             new = pd.Series(numbers, index=cells.index)
         return cells.mask(moved, new), int(beyond.sum()) if clip else 0
+
+    def is_out_of_range(self, columns: Floats) -> NDArray[np.bool_]:
+        """Which numbers lie beyond all that training saw."""
+        numbers = columns[:, 0] * self.scale + self.offset
+        slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
+        return (numbers < self.low - slack) | (numbers > self.high + slack)
+
+    def is_between_levels(self, columns: Floats) -> NDArray[np.bool_]:
+        """Which rows are more than a quarter of the way from their nearest level to another one."""
+        far: NDArray[np.bool_] = np.abs(columns - self._codes(self._nearest(columns))).max(axis=1) > _HALF_RANGE / 2.0
+        return far
+
+    def _codes(self, position: NDArray[np.intp]) -> Floats:
+        """The columns (n, k) of levels by their position."""
+        if len(self.levels) <= 2:
+            return np.where(position == 0, -_HALF_RANGE, _HALF_RANGE)[:, None]
+        return np.where(position[:, None] == np.arange(len(self.levels)), _HALF_RANGE, -_HALF_RANGE)
 
     def _decode_category(
         self, columns: Floats, original: Floats, cells: pd.Series[Any], moved: NDArray[np.bool_]

@@ -11,6 +11,8 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from cfad_core.config import METHOD_NAMES
+
 Floats = NDArray[np.float64]
 
 # Okabe and Ito's colours without black and yellow, which vanish on a dark and on a white page, and four that stay
@@ -46,16 +48,6 @@ class Style(NamedTuple):
     symbol: str
 
 
-METHOD_NAMES = {
-    "pca": "PCA",
-    "ocsvm": "OC-SVM",
-    "iforest": "iForest",
-    "ae": "AE",
-    "dcfod": "DCFOD",
-    "fairod": "FairOD",
-    "cfad": "CFAD",
-    "twin": "Twin",
-}
 METHOD_STYLE = {
     "pca": Style(PALETTE[3], "dot", "cross"),
     "ocsvm": Style(PALETTE[4], "longdash", "triangle-up"),

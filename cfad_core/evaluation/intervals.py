@@ -1,0 +1,119 @@
+"""How far a number can be trusted: its value in many resampled worlds, as a median and an interval.
+
+Each world has a causal graph of its own and its own sample of the people, so an interval holds both what the graph and
+what the choice of people leave open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfad_core.evaluation.densities import distances
+from cfad_core.evaluation.operating import Outcomes, ScoreCurve
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.9
+MIN_WORLDS = 4
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The median, and bounds that one more value of the same kind falls between with 90 % probability."""
+
+    median: float
+    low: float
+    high: float
+
+
+def interval(values: Floats) -> Interval | None:
+    """Of values (worlds,); None if any is undefined.
+
+    One more value lies below the k-th smallest of B with probability k / (B + 1), whatever their distribution: that
+    rank, interpolated, is the bound. With B = 20 it is all but the smallest and the largest value.
+    """
+    if not len(values) or np.isnan(values).any():
+        return None
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low, median, high = np.quantile(values, (tail, 0.5, 1.0 - tail), method="weibull")
+    return Interval(float(median), float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """A detector at a threshold, each with what it may be; None where it is undefined.
+
+    Attributes
+    ----------
+    changing_ratio : share of people whose outcome changes
+    flag_rate_shift : share flagged in the other world minus that in this one
+    flag_rate_difference : largest minus smallest flag rate of the groups, in this world
+    distance : Kolmogorov-Smirnov, between the scores of the two worlds, of the group where it is largest
+    """
+
+    changing_ratio: Interval | None
+    flag_rate_shift: Interval | None
+    flag_rate_difference: Interval | None
+    distance: Interval | None
+
+
+class ResampledScores:
+    """The scores of people in this world and in every other one, each world with its own sample of the people.
+
+    Parameters
+    ----------
+    score : (m,), of the people as they are
+    worlds : (B, m), of their twins in each world
+    sensitive : (m,), -1 or +1
+    seed : of the samples
+    """
+
+    def __init__(self, score: Floats, worlds: Floats, sensitive: Floats, seed: int) -> None:
+        samples = [np.random.default_rng([seed, b]).integers(0, len(score), len(score)) for b in range(len(worlds))]
+        self._pairs = [(score[rows], world[rows], sensitive[rows]) for rows, world in zip(samples, worlds, strict=True)]
+        self._curves = [ScoreCurve(here, there) for here, there, _ in self._pairs]
+
+    def changing_ratio(self, threshold: Floats) -> Floats:
+        """In each world at each threshold, (B, thresholds)."""
+        return self._of_curves(threshold, lambda at: at.changing_ratio)
+
+    def band(self, threshold: Floats) -> tuple[Floats, Floats]:
+        """Bounds of the changing ratio at each threshold."""
+        found = [interval(column) for column in self.changing_ratio(threshold).T]
+        low, high = np.array([(np.nan, np.nan) if one is None else (one.low, one.high) for one in found]).T
+        return low, high
+
+    def at(self, threshold: float) -> Intervals:
+        """Everything at one threshold."""
+        return Intervals(
+            changing_ratio=interval(self.changing_ratio(np.array([threshold]))[:, 0]),
+            flag_rate_shift=interval(
+                self._of_curves(np.array([threshold]), lambda at: at.flag_rate_counterfactual - at.flag_rate)[:, 0]
+            ),
+            flag_rate_difference=interval(np.array([_gap(*pair, threshold) for pair in self._pairs])),
+            distance=self.distance,
+        )
+
+    @property
+    def distance(self) -> Interval | None:
+        """See ``Intervals``; it does not depend on the threshold."""
+        return interval(np.array([_distance(*pair) for pair in self._pairs]))
+
+    def _of_curves(self, threshold: Floats, value: Callable[[Outcomes], Floats]) -> Floats:
+        return np.array([value(curve.at(threshold)) for curve in self._curves]).reshape(-1, len(threshold))
+
+
+def _gap(here: Floats, there: Floats, sensitive: Floats, threshold: float) -> float:  # noqa: ARG001 - of this world
+    flagged = here > threshold
+    if not (sensitive < 0.0).any() or not (sensitive > 0.0).any():
+        return float("nan")
+    return float(abs(flagged[sensitive < 0.0].mean() - flagged[sensitive > 0.0].mean()))
+
+
+def _distance(here: Floats, there: Floats, sensitive: Floats) -> float:
+    groups = (sensitive < 0.0, sensitive > 0.0)
+    return max(distances(here[rows], there[rows]).kolmogorov_smirnov for rows in groups)
