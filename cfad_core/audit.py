@@ -86,7 +86,7 @@ def run_audit(
     with clock.timing("discovery"):
         own = _own_rows(data, config)
         scm, judge = _learn_models(data, own, config, progress)
-    notices = [*data.notices, *graph_notices(scm, judge)]
+    notices = [*data.notices, *graph_notices(scm, judge, was_given=config.knowledge.complete)]
 
     normal = data.train[data.train_is_normal]
     settled = _settled(config, data.encoding, scm)

@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of them."""
+"""Writing files so that nobody ever sees half of them, and reading small ones."""
 
 from __future__ import annotations
 
@@ -36,6 +36,24 @@ def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """What is in a file that a person named.
+
+    Raises
+    ------
+    CfadError
+        If it cannot be read, or is larger than ``most`` bytes.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(most + 1)
+    except OSError as error:
+        raise CfadError(f"Cannot read '{path}': {error.strerror}.") from error
+    if len(content) > most:
+        raise CfadError(f"'{path}' is larger than {most / 1e6:g} MB; that is no file of this kind.")
+    return content
 
 
 def check_folder(folder: Path) -> None:

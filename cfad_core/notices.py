@@ -54,13 +54,20 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
     return notices
 
 
-def graph_notices(scm: StructuralModel, judge: StructuralModel | None) -> list[Notice]:
-    """About graphs in which the sensitive attribute affects nothing."""
+def graph_notices(scm: StructuralModel, judge: StructuralModel | None, *, was_given: bool) -> list[Notice]:
+    """About graphs that were given, and graphs in which the sensitive attribute affects nothing."""
     notices = []
+    if was_given:
+        message = (
+            "The causal graph was given. The judge and every resampled model have its edges, too: they tell how sure "
+            "the strengths are, not whether the edges are right."
+        )
+        notices.append(Notice("ready-graph", "info", message))
     if not scm.affected:
         message = (
-            f"In the learned graph '{scm.sensitive}' affects nothing, so every counterfactual equals the person and "
-            "every detector looks fair. This is a statement about the graph, not about the detector."
+            f"In the {'given' if was_given else 'learned'} graph '{scm.sensitive}' affects nothing, so every "
+            "counterfactual equals the person and every detector looks fair. This is a statement about the graph, not "
+            "about the detector."
         )
         notices.append(Notice("no-path-from-sensitive", "warning", message))
     if judge is not None and not judge.affected:
@@ -112,7 +119,8 @@ def _uncertainty_notices(result: AuditResult) -> list[Notice]:
         if found is None or found.changing_ratio is None or own is None or method == "twin":
             continue  # under its own model, twin scoring changes nobody by construction
         low, high = found.changing_ratio.low, found.changing_ratio.high
-        if result.draws_categories and not low <= own <= high:
+        clearly = (high - low) / 2.0
+        if result.draws_categories and not low - clearly <= own <= high + clearly:
             message = (
                 f"{method}: by the audit's own causal model the outcome changes for {percent(own, 1)}, by graphs whose "
                 f"categories are drawn for {percent(low, 1)} to {percent(high, 1)}. The own model leaves categories "

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.cli.options import Commands, add_methods, add_roles, add_settings, add_table
 from cfad_core.cli.output import TerminalProgress, aligned, summary_table
-from cfad_core.config import OURS, Knowledge, preset
-from cfad_core.errors import CfadError
+from cfad_core.config import OURS, AuditConfig, Knowledge, preset
+from cfad_core.errors import CfadError, InvalidConfigError
+from cfad_core.files import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cfad_core.config import AuditConfig
     from cfad_core.data.roles import ColumnRoles
     from cfad_core.result import AuditResult
 
@@ -33,6 +34,21 @@ def add_to(commands: Commands) -> None:
     audit.add_argument("--test", type=Path, metavar="TABLE", help="people to judge; else a share of TABLE is held out")
     audit.add_argument(
         "--test-counterfactual", type=Path, metavar="TABLE", help="true counterfactuals of --test, where they are known"
+    )
+    known = audit.add_mutually_exclusive_group()
+    known.add_argument("--knowledge", type=Path, metavar="FILE", help="domain knowledge about the causal graph (JSON)")
+    known.add_argument(
+        "--graph",
+        type=Path,
+        metavar="FILE",
+        help="a ready causal graph instead of a learned one (GraphML, DOT, JSON or adjacency CSV)",
+    )
+    audit.add_argument(
+        "--bootstrap",
+        type=int,
+        default=AuditConfig().bootstrap,
+        metavar="N",
+        help="graphs learned beside the audit's own to tell how sure it is: an even number, 0 for none; 20 by default",
     )
     audit.add_argument(
         "--roots",
@@ -101,15 +117,15 @@ def _audit(options: argparse.Namespace) -> None:
     table = read_table(options.table, sheet=options.sheet)
     suggestion = suggest_roles(table, options.sensitive, options.label)
     roles = _roles(options, suggestion.ignored)
-    roots = options.roots
-    if roots is None:
-        roots = [name for name in suggestion.roots if name in roles.features(table)]
+    suggested = [name for name in suggestion.roots if name in roles.features(table)]
+    knowledge, remarks = _knowledge(options, [roles.sensitive, *roles.features(table)], suggested)
     config = preset(
         options.preset,
         methods=tuple(dict.fromkeys(options.methods)),
         seed=options.seed,
         categories=options.categories,
-        knowledge=Knowledge(roots=tuple(roots)),
+        bootstrap=options.bootstrap,
+        knowledge=knowledge,
     )
     if options.save is not None:
         result, place = _audit_in_store(options, table, roles, config, tables)
@@ -121,9 +137,37 @@ def _audit(options: argparse.Namespace) -> None:
     print(summary_table(result))
     if options.ignore is None and roles.ignore:
         print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
-    if options.roots is None and roots:
-        print(f"info: Taken to have no causes in the table (--roots says otherwise): {', '.join(roots)}.")
+    for remark in remarks:
+        print(remark)
     print(f"\nThe audit is {place}.")
+
+
+def _knowledge(
+    options: argparse.Namespace, variables: Sequence[str], suggested_roots: Sequence[str]
+) -> tuple[Knowledge, list[str]]:
+    """What is known of the causal graph, and what to tell about it; the first variable is the sensitive one."""
+    from cfad_core.causal.exchange import MOST_BYTES, knowledge_from_json, read_graph
+    from cfad_core.causal.graph import allowed_edges
+
+    remarks = []
+    if options.graph is not None:
+        if options.roots:
+            raise InvalidConfigError("A ready graph says all about causes: give --graph or --roots, not both.")
+        graph = read_graph(read_bytes(options.graph, MOST_BYTES), options.graph.name)
+        knowledge = graph.knowledge(variables, variables[0])
+        if missing := graph.missing(variables):
+            remarks.append(f"warning: Not in the graph, so without causes and effects: {', '.join(missing)}.")
+    elif options.knowledge is not None:
+        knowledge = knowledge_from_json(read_bytes(options.knowledge, MOST_BYTES), options.knowledge.name)
+        if options.roots:
+            knowledge = replace(knowledge, roots=tuple(dict.fromkeys([*knowledge.roots, *options.roots])))
+    else:
+        roots = suggested_roots if options.roots is None else options.roots
+        if options.roots is None and roots:
+            remarks.append(f"info: Taken to have no causes in the table (--roots says otherwise): {', '.join(roots)}.")
+        knowledge = Knowledge(roots=tuple(roots))
+    allowed_edges(variables, variables[0], knowledge)  # refuses what cannot be, before anything long begins
+    return knowledge, remarks
 
 
 def _audit_in_store(

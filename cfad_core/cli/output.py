@@ -19,12 +19,19 @@ def summary_table(result: AuditResult) -> str:
     sizes = {name: int(rows.sum()) for name, rows in result.groups.items()}
     judge = "truth" if result.judge is None else "independent"
     header = ["method", "AUC-PR", "AUC-ROC", "Macro-F1", "flagged", "changed (own SCM)", f"changed ({judge})"]
+    if result.uncertainty is not None:
+        header += ["90 % interval", "model error"]
     rows = []
     for method in result.scores:
         metrics = result.metrics(method)
         values = (metrics.auc_pr, metrics.auc_roc, metrics.macro_f1, metrics.flag_rate)
         ratios = (metrics.changing_ratio, metrics.changing_ratio_independent)
-        rows.append([method, *(shown(value, metrics.n_anomaly or 0) for value in (*values, *ratios))])
+        row = [method, *(shown(value, metrics.n_anomaly or 0) for value in (*values, *ratios))]
+        found = result.intervals(method)
+        if found is not None:
+            sure = found.changing_ratio
+            row += ["n/a" if sure is None else f"{sure.low:.3f} to {sure.high:.3f}", shown(result.floor(method))]
+        rows.append(row)
     lines = [
         f"{len(people.row)} people judged ({sizes[first]} '{first}', {sizes[second]} '{second}'), "
         f"threshold = {result.config.quantile:g} quantile of training scores.",
@@ -34,6 +41,9 @@ def summary_table(result: AuditResult) -> str:
         aligned([header, *rows]),
         "",
         "changed = share of people whose outcome differs, had they belonged to the other group.",
+        "",
+        *(f"{method}: {result.verdict(method)}" for method in result.scores),
+        "",
     ]
     lines += [f"{notice.severity}: {notice.message}" for notice in result.notices]
     return "\n".join(lines)
