@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 MIN_ROWS = 50
 _WIDE = 100  # columns from which f gets fewer splines: the moments grow with the square of both
 _FINE_BASIS = 200  # splines that carry the paper mode's network f, to within its own precision
-_SAMPLED_ROWS = 3_000  # that score matching looks at where one of many graphs is learned
+_SAMPLED = {"max_rows": 3_000, "iterations": 30}  # of score matching, where one of many graphs is learned
 _CONTINUOUS = 200  # distinct values that make a column continuous for score matching
 
 
@@ -155,19 +155,22 @@ class Search:
         rng: np.random.Generator,
         progress: Progress,
         start: Floats | None = None,
+        emphasis: Floats | None = None,
     ) -> StructuralModel:
-        """The model of rows x with the given moments; ``start`` (of ``starting_point``) makes it faster."""
+        """The model of rows x with the given moments; ``start`` and ``emphasis`` as in ``learn_jointly``."""
         config, belongs = self.config, self.belongs
         share = config.prune if config.prune is not None else (0.2 if self.comparable_units else 0.1)
         if not self.allowed.any():  # knowledge leaves nothing to learn
             nothing = Spline(moments.basis, np.zeros(moments.basis.size))
             return self._model(np.zeros(self.allowed.shape), moments.mean, nothing, moments.slope)
-        weights, c = learn_jointly(moments, self.allowed, belongs, self.l1, config.rounds, rng, progress, start)
+        weights, c = learn_jointly(
+            moments, self.allowed, belongs, self.l1, config.rounds, rng, progress, start, emphasis
+        )
         candidates = spread(_forward_edges(strength_between(weights, belongs), self.required), belongs) & self.allowed
         supported = supported_edges(moments, candidates, c, belongs)
         weights = fit_weights(moments, candidates & spread(supported | self.required, belongs), c)
         if self.by_score:
-            from cfad_core.causal.score_matching import MAX_ROWS, score_matching_weights
+            from cfad_core.causal.score_matching import score_matching_weights
 
             weights = score_matching_weights(
                 x,
@@ -178,7 +181,7 @@ class Search:
                 sensitive=self.names.index(self.sensitive),
                 rng=rng,
                 progress=progress,
-                max_rows=MAX_ROWS if start is None else _SAMPLED_ROWS,
+                **({} if start is None else _SAMPLED),
             )
         strong = (prune(strength_between(weights, belongs), share) != 0.0) & supported
         edges = candidates & spread(strong | self.required, belongs)

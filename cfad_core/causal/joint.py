@@ -57,6 +57,7 @@ def learn_jointly(
     rng: np.random.Generator,
     progress: Progress,
     start: Floats | None = None,
+    emphasis: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Weights (d, d), all but acyclic between the variables that columns belong to, and the coefficients (K,) of f.
 
@@ -65,8 +66,9 @@ def learn_jointly(
     Parameters
     ----------
     start : ``starting_point`` of similar rows on the same basis: this is then several times faster, and less precise
+    emphasis : (d,), weight of each column's squared error; all alike by default
     """
-    problem = _Problem(moments, allowed, belongs, l1)
+    problem = _Problem(moments, allowed, belongs, l1, emphasis)
     cold = start is None
     solver = _Solver(problem, rounds, progress, precision=_F_TOLERANCE if cold else _F_WARM)
     z = _best_of(solver, moments, rng) if start is None else solver.solve(start, 1.0, 0.0).x
@@ -139,8 +141,11 @@ class _Solver:
 class _Problem:
     """The objective over z = (P, N, c) for the edges that are allowed."""
 
-    def __init__(self, moments: Moments, allowed: Mask, belongs: Floats, l1: float) -> None:
+    def __init__(
+        self, moments: Moments, allowed: Mask, belongs: Floats, l1: float, emphasis: Floats | None = None
+    ) -> None:
         self.moments, self.allowed, self.l1 = moments, allowed, l1
+        self.emphasis = np.ones(len(allowed)) if emphasis is None else emphasis
         self.belongs = None if belongs.shape[0] == belongs.shape[1] else belongs
         self.n_edges = int(allowed.sum())
         self.size = 2 * self.n_edges + moments.basis.size
@@ -157,11 +162,13 @@ class _Problem:
         between, towards = self.moments.contract(c)
         pulled = between @ weights
         h, h_gradient = acyclicity(weights, self.belongs)
-        loss = 0.5 * (self.moments.total_variance - 2.0 * np.sum(weights * towards) + np.sum(weights * pulled))
+        felt = weights * self.emphasis
+        total = np.diag(self.moments.covariance) @ self.emphasis
+        loss = 0.5 * (total - 2.0 * np.sum(felt * towards) + np.sum(felt * pulled))
         value = loss + alpha * h + 0.5 * rho * h * h + self.l1 * z[: 2 * self.n_edges].sum() + c @ self.penalty @ c
 
-        for_weights = (pulled - towards + (alpha + rho * h) * h_gradient)[self.allowed]
-        for_c = self.moments.gradient(c, weights @ weights.T, weights) + 2.0 * self.penalty @ c
+        for_weights = ((pulled - towards) * self.emphasis + (alpha + rho * h) * h_gradient)[self.allowed]
+        for_c = self.moments.gradient(c, felt @ weights.T, felt) + 2.0 * self.penalty @ c
         raw = z[2 * self.n_edges :]
         scale = np.sqrt(raw @ self.spread @ raw)  # c = raw / scale: the chain rule through the normalisation
         for_raw = (for_c - (for_c @ c) * (self.spread @ raw) / scale) / scale

@@ -4,6 +4,10 @@ Each graph is learned from one half of the rows, and the two halves of a split g
 random half says as much about the truth, given all rows, as all rows say given the world: for an average over rows,
 the variance of a half around the whole is that of the whole around the truth. Unlike rows drawn with replacement,
 halves hold no row twice, which would pass for evidence of edges.
+
+Least squares tells a cause from its effect by assuming that all variables have the same noise. That is a convention
+where columns were mapped to a common range, and a guess elsewhere, so every graph assumes other noise: a direction
+that hangs on it comes out now this way, now that.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 STAGE = "graph bootstrap"
+_NOISE_ALIKE, _NOISE_ANY = 1.5, 2.0  # how many times larger a variable's noise may be than assumed
 
 
 def learn_from_halves(
@@ -42,6 +47,15 @@ def learn_from_halves(
         sums = nothing.add(x[first], batch, quiet)
         for rows, half in ((first, sums), (second, total.without(sums))):
             rng = np.random.default_rng([seed, len(models)])
-            models.append(search.learn(x[rows], half.moments(), rng, quiet, start))
+            emphasis = _emphasis(search, rng)
+            models.append(search.learn(x[rows], half.moments(), rng, quiet, start, emphasis))
             progress.tick(STAGE, len(models), 2 * len(splits))
     return models
+
+
+def _emphasis(search: Search, rng: np.random.Generator) -> Floats:
+    """(d,), a weight for each column's error, the same for all columns of a variable: one over a noise variance."""
+    spread = np.log(_NOISE_ALIKE if search.comparable_units else _NOISE_ANY)
+    noise = np.exp(rng.uniform(-spread, spread, search.belongs.shape[1]))
+    weights: Floats = search.belongs @ (1.0 / noise**2)
+    return weights

@@ -26,7 +26,7 @@ from cfad_core.progress import Progress
 Floats = NDArray[np.float64]
 
 STAGE = "edge selection"
-_ITERATIONS = 60
+ITERATIONS = 60
 MAX_ROWS = 20_000  # enough to tell an edge from none
 _MAX_BYTES = 400_000_000  # of the three dense basis matrices
 
@@ -42,6 +42,7 @@ def score_matching_weights(
     rng: np.random.Generator,
     progress: Progress,
     max_rows: int = MAX_ROWS,
+    iterations: int = ITERATIONS,
 ) -> Floats:
     """Weights (d, d) on the candidate edges that match the score of the data.
 
@@ -61,7 +62,7 @@ def score_matching_weights(
     intercept = objective.mean_residual(a, coefficients).requires_grad_()
     log_sigma = torch.zeros((), dtype=torch.float64, requires_grad=True)
     parameters = [a, coefficients, intercept, log_sigma]
-    optimiser = torch.optim.LBFGS(parameters, max_iter=_ITERATIONS, history_size=30, line_search_fn="strong_wolfe")
+    optimiser = torch.optim.LBFGS(parameters, max_iter=iterations, history_size=30, line_search_fn="strong_wolfe")
     evaluations = 0
 
     def closure() -> torch.Tensor:
@@ -71,7 +72,7 @@ def score_matching_weights(
         loss: torch.Tensor = objective(a, coefficients, intercept, log_sigma) + (coefficients.norm() - start) ** 2
         loss.backward()  # type: ignore[no-untyped-call]
         evaluations += 1
-        progress.tick(STAGE, min(evaluations, _ITERATIONS), _ITERATIONS, loss=loss.item())
+        progress.tick(STAGE, min(evaluations, iterations), iterations, loss=loss.item())
         return loss
 
     optimiser.step(closure)  # type: ignore[no-untyped-call]

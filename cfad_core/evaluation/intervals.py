@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +74,25 @@ class ResampledScores:
     """
 
     def __init__(self, score: Floats, worlds: Floats, sensitive: Floats, seed: int) -> None:
-        samples = [np.random.default_rng([seed, b]).integers(0, len(score), len(score)) for b in range(len(worlds))]
-        self._pairs = [(score[rows], world[rows], sensitive[rows]) for rows, world in zip(samples, worlds, strict=True)]
-        self._curves = [ScoreCurve(here, there) for here, there, _ in self._pairs]
+        self._people = [(score, world, sensitive) for world in worlds]
+        self._samples = []
+        self._unseen = np.zeros((len(worlds), 1))
+        for b, world in enumerate(worlds):
+            rng = np.random.default_rng([seed, b])
+            rows = rng.integers(0, len(score), len(score))
+            self._samples.append((score[rows], world[rows], sensitive[rows]))
+            self._unseen[b] = rng.poisson(0.5)
+        self._curves = [ScoreCurve(here, there) for here, there, _ in self._samples]
 
     def changing_ratio(self, threshold: Floats) -> Floats:
-        """In each world at each threshold, (B, thresholds)."""
-        return self._of_curves(threshold, lambda at: at.changing_ratio)
+        """In each world at each threshold, (B, thresholds).
+
+        That nobody's outcome changes among the people at hand does not mean that nobody's does: each sample is drawn
+        from them and one unknown person more, whose outcome is as likely to change as not.
+        """
+        ratio, m = self._of_curves(threshold, lambda at: at.changing_ratio), self._curves[0].n
+        smoothed: Floats = np.minimum(1.0, (ratio * m + self._unseen) / (m + 1.0))
+        return smoothed
 
     def band(self, threshold: Floats) -> tuple[Floats, Floats]:
         """Bounds of the changing ratio at each threshold."""
@@ -89,29 +102,42 @@ class ResampledScores:
 
     def at(self, threshold: float) -> Intervals:
         """Everything at one threshold."""
+        shift = self._of_curves(np.array([threshold]), lambda at: at.flag_rate_counterfactual - at.flag_rate)
         return Intervals(
             changing_ratio=interval(self.changing_ratio(np.array([threshold]))[:, 0]),
-            flag_rate_shift=interval(
-                self._of_curves(np.array([threshold]), lambda at: at.flag_rate_counterfactual - at.flag_rate)[:, 0]
-            ),
-            flag_rate_difference=interval(np.array([_gap(*pair, threshold) for pair in self._pairs])),
+            flag_rate_shift=interval(shift[:, 0]),
+            flag_rate_difference=_size(interval(np.array([_gap(*sample, threshold) for sample in self._samples]))),
             distance=self.distance,
         )
 
-    @property
+    @cached_property
     def distance(self) -> Interval | None:
-        """See ``Intervals``; it does not depend on the threshold."""
-        return interval(np.array([_distance(*pair) for pair in self._pairs]))
+        """See ``Intervals``; it does not depend on the threshold.
+
+        Two samples lie further apart than what they were drawn from, and samples of them again by as much: what
+        sampling adds once more is taken off.
+        """
+        whole, sampled = (np.array([_distance(*one) for one in some]) for some in (self._people, self._samples))
+        return interval(np.clip(2.0 * whole - sampled, 0.0, 1.0))
 
     def _of_curves(self, threshold: Floats, value: Callable[[Outcomes], Floats]) -> Floats:
         return np.array([value(curve.at(threshold)) for curve in self._curves]).reshape(-1, len(threshold))
 
 
 def _gap(here: Floats, there: Floats, sensitive: Floats, threshold: float) -> float:  # noqa: ARG001 - of this world
+    """Flag rate of the second group minus that of the first."""
     flagged = here > threshold
     if not (sensitive < 0.0).any() or not (sensitive > 0.0).any():
         return float("nan")
-    return float(abs(flagged[sensitive < 0.0].mean() - flagged[sensitive > 0.0].mean()))
+    return float(flagged[sensitive > 0.0].mean() - flagged[sensitive < 0.0].mean())
+
+
+def _size(signed: Interval | None) -> Interval | None:
+    """How large something is whose sign is of no interest; nothing, if it may have either."""
+    if signed is None:
+        return None
+    low, high = sorted((abs(signed.low), abs(signed.high)))
+    return Interval(abs(signed.median), 0.0 if signed.low <= 0.0 <= signed.high else low, high)
 
 
 def _distance(here: Floats, there: Floats, sensitive: Floats) -> float:

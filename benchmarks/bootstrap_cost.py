@@ -1,0 +1,89 @@
+"""What 20 more graphs cost, in graphs: processor time of the bootstrap against learning one graph from all rows.
+
+    OMP_NUM_THREADS=1 python benchmarks/bootstrap_cost.py [--graphs 20]
+
+Processor time of one thread, both in one run, best of two each: other work on the machine hardly counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from cfad_core.causal.discovery import Search, learn_scm
+from cfad_core.causal.resampling import learn_from_halves
+from cfad_core.cli.output import aligned
+from cfad_core.config import DiscoveryConfig, Knowledge
+from cfad_core.data.datasets import load_adult, load_compas, load_german
+from cfad_core.data.encoding import fit_encoding
+from cfad_core.data.roles import ColumnRoles, resolve_roles
+from cfad_core.data.split import stratified_split
+from cfad_core.data.suggestions import suggest_roles
+from cfad_core.data.synthetic import generate_synthetic
+from cfad_core.progress import Progress
+
+
+def main() -> None:
+    """Measure every table, print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", type=int, default=20)
+    graphs = parser.parse_args().graphs
+    synthetic = generate_synthetic(0).train
+    s = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
+    lines = [["table", "rows", "columns", "one graph", f"{graphs} graphs", "ratio"]]
+    for name, table, roles, selected in (
+        ("synthetic, rows chosen by label", synthetic, s, True),
+        ("synthetic", synthetic, s, False),
+        ("synthetic, 1,000 rows", synthetic[:1000], s, False),
+        ("Adult", *_public(load_adult(), "sex"), False),
+        ("COMPAS", *_public(load_compas(), "race"), False),
+        ("German credit", *_public(load_german(), "sex"), False),
+    ):
+        lines.append([name, *_compare(table, roles, selected, graphs)])
+        print(" ".join(lines[-1]), flush=True)
+    print(aligned(lines))
+
+
+def _public(table: pd.DataFrame, sensitive: str) -> tuple[pd.DataFrame, ColumnRoles]:
+    suggestion = suggest_roles(table, sensitive if sensitive in table else None, None)
+    assert suggestion.roles is not None
+    return table, suggestion.roles
+
+
+def _compare(table: pd.DataFrame, roles: ColumnRoles, selected: bool, graphs: int) -> list[str]:
+    roles = resolve_roles(table, roles)
+    table = table[roles.grouping.signs(table[roles.sensitive]) != 0.0]
+    encoding = fit_encoding(table, roles, "auto")
+    x, comparable = encoding.encode(table), encoding.scaling == "raw"
+    names, sensitive, variables = encoding.names, encoding.sensitive, encoding.column_variables
+    splits = [stratified_split(x[:, 0], 0.5, np.random.default_rng(k)) for k in range(graphs // 2)]
+
+    def one() -> object:
+        return learn_scm(
+            x, names, sensitive, variables=variables, comparable_units=comparable, rows_were_selected=selected
+        )
+
+    def many() -> object:
+        search = Search.prepare(x, names, sensitive, variables, DiscoveryConfig(), Knowledge(), comparable, selected)
+        return learn_from_halves(x, search, splits, 0, Progress())
+
+    single, all_of_them = _seconds(one), _seconds(many)
+    columns = [f"{single:.2f} s", f"{all_of_them:.2f} s", f"{all_of_them / single:.2f}"]
+    return [f"{len(x):,}", str(x.shape[1]), *columns]
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(2):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+if __name__ == "__main__":
+    main()
