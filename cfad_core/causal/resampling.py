@@ -26,7 +26,9 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 STAGE = "graph bootstrap"
-_NOISE_ALIKE, _NOISE_ANY = 1.5, 2.0  # how many times larger a variable's noise may be than assumed
+# How many times larger or smaller than assumed a variable's noise may be, where columns share a scale and where they
+# were mapped to one range: two values at its ends have about four times the spread of a bell-shaped column.
+_NOISE_ALIKE, _NOISE_ANY = 1.5, 4.0
 
 
 def learn_from_halves(
