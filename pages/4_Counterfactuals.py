@@ -6,7 +6,8 @@ import streamlit as st
 
 from cfad_core.config import METHOD_NAMES
 from cfad_core.dashboard import frame
-from cfad_core.dashboard.people import contributions_of, list_people, side_by_side
+from cfad_core.dashboard.glossary import HELP
+from cfad_core.dashboard.people import FAR, FLIPS, contributions_of, list_people, side_by_side, twin_warning
 from cfad_core.dashboard.services import people_table
 from cfad_core.dashboard.text import number, percent, plain
 from cfad_core.dashboard.thresholds import operating_threshold
@@ -16,8 +17,8 @@ from cfad_core.figures import contributions_figure
 frame.open_page("Counterfactuals")
 st.title("Counterfactuals")
 record, result = frame.finished_audit()
-left, right = st.columns([1, 2])
 methods = list(result.scores)
+left, right = st.columns([1, 3.4]) if len(methods) < 4 else (st.container(), st.container())
 first = "ae" if "ae" in methods else methods[0]
 method = left.segmented_control(
     "Method",
@@ -29,8 +30,8 @@ method = left.segmented_control(
 )
 choice = right.segmented_control(
     "People",
-    ["whose outcome flips", "who changed most", "all", "a row of the table"],
-    default="whose outcome flips",
+    [FLIPS, "who changed most", *([FAR] if result.uncertainty is not None else []), "all", "by row"],
+    default=FLIPS,
     required=True,
 )
 method, choice = method or first, choice or "all"
@@ -42,7 +43,7 @@ st.caption(
     f"({percent(float((here != there).mean()))}) would "
     "have had another outcome in the other group, by the audit's own causal model."
 )
-if choice == "a row of the table":
+if choice == "by row":
     judged = result.people.row + 1
     wanted = int(st.number_input("Row of the table", 1, int(judged.max()), int(judged[0]), key=f"row-{record.id}"))
     found = (judged == wanted).nonzero()[0]
@@ -63,6 +64,7 @@ else:
         on_select="rerun",
         selection_mode="single-row",
         key=f"people-{record.id}-{method}-{choice}",
+        column_config={"the twin is": st.column_config.TextColumn(help=HELP["far"])},
     )
     order = "in the table's order" if choice == "all" else "those whose score changes most first"
     st.caption(f"Choose a row to see the person below; {order}.")
@@ -78,6 +80,9 @@ tiles[0].metric(f"score as {plain(group, 30)}", number(float(scores.factual[pers
 tiles[1].metric(f"score as {plain(other, 30)}", number(float(scores.counterfactual[person])), border=True)
 tiles[2].metric("outcome", "flagged" if here[person] else "not flagged", border=True)
 tiles[3].metric("in the other group", "flagged" if there[person] else "not flagged", border=True)
+warning = twin_warning(result, person)
+if warning:
+    st.warning(warning)
 table = people_table(record)
 compared = side_by_side(result, table, person)
 words, picture = st.columns(2, gap="large")

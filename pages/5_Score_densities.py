@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from cfad_core.config import METHOD_NAMES, OURS
 from cfad_core.dashboard import frame
+from cfad_core.dashboard.glossary import HELP
+from cfad_core.dashboard.sureness import distance_of, kind, no_path, span
 from cfad_core.dashboard.text import percent, plain
 from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.evaluation.densities import distances
@@ -78,3 +80,10 @@ st.caption(
     f"{plain(worst['group'])}). Wasserstein: how "
     "far scores move on average, in units of the score."
 )
+known = {METHOD_NAMES.get(method, method): distance_of(record, method) for method in methods}
+told = [f"{name} {span(found)}" for name, found in known.items() if found is not None]
+if told and not no_path(result):
+    st.caption(
+        f"Kolmogorov-Smirnov, {kind(result)}, in the group where it is largest: {'; '.join(told)}.",
+        help=HELP["interval"],
+    )

@@ -23,8 +23,10 @@ from cfad_core.figures import (
     graph_figure,
     method_style,
     rates_figure,
+    reach_figure,
     tradeoff_figure,
     training_figure,
+    what_if_figure,
 )
 
 VARIABLES = ["s", "a", "b", "c", "alone"]
@@ -159,6 +161,60 @@ def test_edges_from_the_sensitive_variable_are_coloured_and_widths_follow_streng
     for trace in traces:  # heads only where an edge ends
         ends = np.flatnonzero(np.isnan(trace.x)) - 1
         assert np.array_equal(np.flatnonzero(trace.marker.size), ends)
+
+
+def test_edges_that_seldom_came_back_are_thin_and_dashed() -> None:
+    found = np.where(STRENGTHS != 0.0, 20, 0)
+    found[0, 2], found[3, 2], found[1, 2] = 9, 3, 10
+    figure = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], found=found, graphs=20)
+    assert "s → b: +0.50<br>found in 9 of 20 graphs" in edge_texts(figure)
+    dashed = [t for t in figure.data if t.mode == "lines+markers" and t.line.dash == "dash"]
+    assert sorted((t.line.color in PALETTE, t.line.width) for t in dashed) == [(False, 1), (True, 1)]
+    (solid, *rest) = sorted(
+        (t for t in figure.data if t.mode == "lines+markers" and t.line.dash == "solid"), key=lambda t: -t.line.width
+    )
+    assert solid.line.width == 6  # of half of the graphs
+    assert len(rest) == 1
+
+
+def test_reach_tells_what_this_graph_reaches() -> None:
+    figure = reach_figure({"a": 0.25, "b": 1.0, "c": 0.5}, ["b", "a"], 20)
+    here, elsewhere = figure.data
+    assert list(figure.layout.yaxis.ticktext) == ["b", "c", "a"]
+    assert (list(here.y), list(here.x)) == ([0, 2], [1.0, 0.25])
+    assert (list(elsewhere.y), list(elsewhere.x), list(elsewhere.text)) == ([1], [0.5], ["10"])
+    assert elsewhere.hovertext[0] == "c<br>not reached in this graph<br>reached in 10 of 20 graphs"
+    assert here.marker.pattern.shape != elsewhere.marker.pattern.shape
+    assert len(reach_figure({f"v{k}": 0.5 for k in range(99)}, [], 20).layout.yaxis.ticktext) == 14
+
+
+def test_what_goes_with_an_edge() -> None:
+    figure = what_if_figure([("s", "a"), ("a", "b")], np.array([0.3, 0.05]), 0.1)
+    bars, whole, labels = figure.data
+    assert list(figure.layout.yaxis.ticktext) == ["a → b", "s → a"]
+    assert list(bars.x) == [0.05, 0.3]
+    assert bars.hovertext[0] == "without a → b<br>changed: 5 %, with all edges 10 %"
+    assert list(whole.x) == [0.1, 0.1]
+    assert list(labels.text) == ["\u20025 %", "\u200230 %"]
+    assert list(labels.x) == [0.05, 0.3]
+    close = what_if_figure([("s", "a")], np.array([0.099]), 0.1)
+    assert list(close.data[2].x) == [0.1]  # beside the line, not under it
+    assert what_if_figure([("s", "a")], np.zeros(1), 0.0).to_json()
+
+
+def test_a_band_has_no_holes_where_the_curve_turns_back() -> None:
+    curve = tradeoff(quality=np.abs(np.linspace(-1.0, 1.0, 101)))
+    assert len(tradeoff_figure({"ae": curve}).data) == 2
+    wide = tradeoff(quality=curve.quality, low=curve.changing_ratio - 0.1, high=curve.changing_ratio + 0.7)
+    figure = tradeoff_figure({"cfad": wide})
+    band = figure.data[0]
+    assert (band.name, band.fill) == ("CFAD, other graphs", "toself")
+    x, y = (np.array(values).reshape(-1, 6)[:, :5] for values in (band.x, band.y))
+    areas = 0.5 * (x[:, :-1] * y[:, 1:] - x[:, 1:] * y[:, :-1]).sum(axis=1)
+    assert (areas < 0.0).all()  # all go round the same way
+    assert figure.layout.xaxis.range[1] > 1.7
+    unknown = tradeoff(low=np.full(101, np.nan), high=np.full(101, np.nan))
+    assert tradeoff_figure({"cfad": unknown}).layout.xaxis.range[1] == pytest.approx(1.05)
 
 
 def test_an_edge_over_a_node_goes_around_it() -> None:
@@ -317,9 +373,17 @@ def figures(names: list[str]) -> dict[str, go.Figure]:
     """Every figure, with these names wherever names go."""
     strengths = np.triu(np.ones((len(names), len(names))), 1)
     parts = np.arange(float(len(names)))
+    line = np.linspace(0.0, 1.0, 11)
+    band = tradeoff(changing_ratio=line, quality=line, flag_rate=line, low=line / 2.0, high=line)
     panel = Densities(np.arange(3.0), {f"{n}{c}": np.ones(2) for n in names for c in ("", " (counterfactual)")})
     return {
         "graph": graph_figure(names, strengths, names[0] if names else "", names[1:2]),
+        "how often": graph_figure(
+            names, strengths, names[0] if names else "", [], found=(strengths * 3).astype(np.int64), graphs=7
+        ),
+        "reach": reach_figure(dict.fromkeys(names, 0.5), names[1:2], 20),
+        "what if": what_if_figure([(name, names[0]) for name in names], parts, 0.5),
+        "band": tradeoff_figure(dict.fromkeys(names, band)),
         "adjacency": adjacency_figure(names, strengths),
         "densities": densities_figure(dict.fromkeys(names, panel), dict.fromkeys(names, 1.0)),
         "tradeoff": tradeoff_figure({name: tradeoff() for name in names}, dict.fromkeys(names, (0.1, 0.2))),

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +17,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from cfad_core.audit import run_audit
+from cfad_core.causal.exchange import FORMATS, knowledge_to_json, read_graph
 from cfad_core.config import (
     METHOD_NAMES,
     METHODS,
@@ -27,8 +27,11 @@ from cfad_core.config import (
     DcfodConfig,
     DetectorConfig,
     FairodConfig,
+    Knowledge,
 )
+from cfad_core.dashboard.knowledge import graph_file
 from cfad_core.dashboard.roles_editor import merge_alike
+from cfad_core.dashboard.tables import verdict
 from cfad_core.dashboard.text import duration, plain
 from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles
@@ -41,9 +44,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
 RESULT_PAGES = [name for name in PAGES if name[0] in "34567"]
 ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
-QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+QUICK = AuditConfig(bootstrap=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
 FULL = dataclasses.replace(
     QUICK,
+    bootstrap=4,
     methods=METHODS,
     baselines=BaselineConfig(
         iforest_trees=5,
@@ -60,9 +64,18 @@ def people(n: int = 400):
     return table.assign(job=rng.choice(["clerk", "nurse", "smith"], n), age=rng.integers(18, 80, n))
 
 
+def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
+    audit = store.create(table, roles, config, name=name, source="people.csv")
+    store.claim("test", audit)
+    result = run_audit(store.inputs(audit).table, roles, config)
+    result.save(store.folder(audit))
+    store.finish(audit, headline(result))
+    return audit
+
+
 @pytest.fixture(scope="module")
 def finished_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A store with two finished audits: with labels and all methods, and without labels with three."""
+    """A store with two finished audits: with all methods, labels and how sure it is; without labels, with three."""
     home = tmp_path_factory.mktemp("finished") / "home"
     ids = []
     with Store(home) as store:
@@ -70,12 +83,7 @@ def finished_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, 
             (people(), ROLES, FULL, "With labels"),
             (people().drop(columns="fraud"), ColumnRoles("group", groups=("a", "b")), QUICK, "Without labels"),
         ):
-            audit = store.create(table, roles, config, name=name, source="people.csv")
-            store.claim("test", audit)
-            result = run_audit(store.inputs(audit).table, roles, config)
-            result.save(store.folder(audit))
-            store.finish(audit, headline(result))
-            ids.append(audit)
+            ids.append(finish(store, table, roles, config, name))
     return home, ids[0], ids[1]
 
 
@@ -142,8 +150,23 @@ def test_every_page_with_a_finished_audit(done: tuple[str, str], page: str) -> N
 def test_home_lists_audits(done: tuple[str, str]) -> None:
     app = visit()
     assert app.dataframe[0].value["name"].tolist() == ["Without labels", "With labels"]
-    assert "outcome changes for AE" in app.dataframe[0].value["verdict"][0]
-    assert "of 100 people" in app.dataframe[0].value["verdict"][0]
+    without, measured = app.dataframe[0].value["verdict"]
+    assert "would be judged differently by CFAD by the one graph" in without
+    assert "how sure that is was not measured" in without
+    assert "by CFAD, had they belonged to the other group" in measured
+
+
+def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(people(), ROLES, QUICK, name="Old", source="people.csv")
+        store.claim("test", audit)
+        numbers = {"n": 100, "changing_ratio_independent": 0.125}
+        store.finish(audit, {"pca": numbers, "ae": numbers, "cfad": numbers | {"changing_ratio_independent": None}})
+        record = store.get(audit)
+    assert verdict(record) == "outcome changes for AE 12.5 % of 100 people"
+    without = dataclasses.replace(record, metrics={"pca": numbers | {"verdict": "First."}, "ae": numbers})
+    assert verdict(without) == "First."
+    assert verdict(dataclasses.replace(record, metrics=None)) == ""
 
 
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
@@ -361,11 +384,7 @@ def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], 
         config = dataclasses.replace(QUICK, methods=("pca",))
         for methods in (("pca",), ("iforest",)):
             config = dataclasses.replace(FULL, methods=methods)
-            audit = store.create(people(), ROLES, config, name=methods[0], source="people.csv")
-            store.claim("test", audit)
-            result = run_audit(people(), ROLES, config)
-            result.save(store.folder(audit))
-            store.finish(audit, headline(result))
+            audit = finish(store, people(), ROLES, config, methods[0])
     app = visit("8_Saved_audits.py")
     assert not app.exception, app.exception
     assert "no method in common" in said(app)
@@ -442,8 +461,12 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     assert len(pd.read_parquet(io.BytesIO(downloads._parquet(scored)))) == 100
     twins = downloads._twins(record, result)
     assert (twins["group"] != downloads._judged(record, result)["group"]).all()
-    graph = nx.read_graphml(io.BytesIO(downloads._graphml(result)))
+    variables, strengths = result.scm.strengths()
+    graphs = {read_graph(graph_file(result, suffix), f"g{suffix}") for suffix in FORMATS}
+    assert len(graphs) == 1
+    (graph,) = graphs
     assert set(graph.nodes) == {"group", "schooling", "income", "debt", "job", "age"}
+    assert set(graph.edges) == {(variables[j], variables[i]) for j, i in np.argwhere(strengths)}
     assert json.loads(downloads._graph_json(result))["variables"]
     assert zipfile.is_zipfile(io.BytesIO(downloads._zip(record)))
 
@@ -474,6 +497,242 @@ def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -
     assert child.parent == done[0]
     assert child.config == dataclasses.replace(FULL, knowledge=child.config.knowledge)
     assert child.config.knowledge.roots == ("age",)
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception, app.exception
+    return app
+
+
+def bring(app: AppTest, name: str, content: str | bytes) -> AppTest:
+    """Upload domain knowledge or a graph."""
+    data = content if isinstance(content, bytes) else content.encode()
+    uploader = next(uploader for uploader in app.file_uploader if "ready graph" in uploader.label)
+    uploader.set_value((name, data, "application/octet-stream")).run()
+    assert not app.exception, app.exception
+    return app
+
+
+def test_how_sure_the_graph_is(done: tuple[str, str], home: Path) -> None:
+    app = visit("3_Causal_graph.py", audit=done[0])
+    assert [tab.label for tab in app.tabs] == ["Graph", "Matrix", "Edges", "How sure", "Edge by edge"]
+    with Store(home) as store:
+        result = store.result(done[0])
+    sure = result.uncertainty
+    edges = next(table.value for table in app.dataframe if "strength" in table.value)
+    for cause, effect, found in zip(edges["cause"], edges["effect"], edges["found in graphs"], strict=True):
+        frequency = sure.edge_frequency[sure.variables.index(cause), sure.variables.index(effect)]
+        assert found == f"{4 * frequency:.0f} of 4"
+    reached = next(table.value for table in app.dataframe if "variable" in table.value)
+    assert dict(zip(reached["variable"], reached["reached in graphs"], strict=True)) == {
+        name: f"{4 * share:.0f} of 4" for name, share in sure.reach.items()
+    }
+    assert "Every graph sees a path from group" in said(app)
+    assert "found in" in said(app)
+    for method in ("ae", "twin"):
+        app.segmented_control(key=f"what-if-{done[0]}").set_value(method).run()
+        assert not app.exception, app.exception
+        assert f"With all edges, {100 * sure.what_if.whole[method]:.1f} % of outcomes" in said(app)
+        assert "Counted on 100 people, at the audit's own threshold (quantile 0.95)" in said(app)
+        assert ("by construction" in said(app)) == (method == "twin")
+        table = next(table.value for table in app.dataframe if "goes with it" in table.value)
+        assert table["goes with it"].is_monotonic_decreasing
+        assert table["changed without it"].min() == pytest.approx(100 * sure.what_if.without[method].min())
+        carrier = sure.what_if.carrier(method)
+        assert ("alone carries" in said(app)) == (carrier is not None)
+
+
+def test_how_sure_an_audit_is_can_be_measured_later(done: tuple[str, str], home: Path) -> None:
+    app = visit("3_Causal_graph.py", audit=done[1])
+    assert "found in graphs" not in app.dataframe[0].value
+    assert "did not measure how sure it is" in said(app)
+    press(app, "Measure how sure this audit is")
+    with Store(home) as store:
+        child = store.find(status="queued")[0]
+    assert child.parent == done[1]
+    assert child.config == dataclasses.replace(QUICK, bootstrap=20)
+    assert "not measured" in said(visit("6_Threshold.py", audit=done[1]))
+
+
+GRAPH = json.dumps({"nodes": ["group", "income", "debt"], "edges": [["group", "income"], ["income", "debt"]]})
+REFUSED = [
+    ("g.json", '{"nodes": ["group", "pay"], "edges": [["group", "pay"]]}', "no variable of this audit: pay"),
+    ("g.dot", "digraph { group -> income; income -> debt; debt -> income }", "has no cycles; this one has"),
+    ("g.graphml", "<graphml", "Cannot read a graph from 'g.graphml'"),
+    ("g.csv", ",group\nincome,1\n", "the same names in its header and in its first column"),
+    ("k.json", "{", "It is not JSON"),
+    ("k.json", '{"rots": ["age"]}', "Unknown setting"),
+    ("k.json", '{"roots": ["pay"]}', "names columns that are not in the graph: pay"),
+    ("k.json", '{"roots": ["income"], "required": [["debt", "income"]]}', "is required, but forbidden by a root"),
+    ("k.json", json.dumps({"roots": [HOSTILE]}), "evil"),
+    ("k.json", b"\xff\x00", "NUL bytes"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
+def test_knowledge_that_cannot_be_used_is_refused(
+    done: tuple[str, str], name: str, content: str | bytes, message: str
+) -> None:
+    app = bring(visit("3_Causal_graph.py", audit=done[0]), name, content)
+    assert message in app.error[0].value.replace("\\", "")
+    assert "![x](http" not in said(app)
+    assert next(button for button in app.button if button.label == "Run again with this knowledge").disabled
+
+
+def test_running_again_with_a_ready_graph(done: tuple[str, str], home: Path) -> None:
+    app = bring(visit("3_Causal_graph.py", audit=done[0]), "g.json", GRAPH)
+    assert not app.error
+    assert "a ready graph with 2 edges" in said(app)
+    assert "does not name schooling, job, age" in app.warning[0].value.replace("\\", "")
+    assert app.multiselect[0].value == ["group → income", "income → debt"]
+    press(app, "Run again with this knowledge")
+    with Store(home) as store:
+        child = store.find(status="queued")[0]
+    edges = (("group", "income"), ("income", "debt"))
+    assert child.config == dataclasses.replace(FULL, knowledge=Knowledge(required=edges, complete=True))
+    assert child.parent == done[0]
+
+
+def test_a_ready_graph_can_be_added_to(done: tuple[str, str], home: Path) -> None:
+    app = bring(visit("3_Causal_graph.py", audit=done[0]), "g.dot", "digraph { income -> debt; debt -> group }")
+    assert "group affects nothing" in said(app)
+    app.toggle[0].set_value(False).run()
+    assert app.multiselect[1].value == ["income → debt", "debt → group"]  # it says that group has causes
+    press(app, "Run again with this knowledge")
+    with Store(home) as store:
+        known = store.find(status="queued")[0].config.knowledge
+    assert known == Knowledge(required=(("income", "debt"), ("debt", "group")), sensitive_is_root=False)
+
+
+def test_uploaded_knowledge_comes_already_chosen(done: tuple[str, str], home: Path) -> None:
+    forbidden = (("age", "income"), ("income", "group"))
+    known = Knowledge(roots=("age",), forbidden=forbidden, tiers=(("schooling",), ("debt",)))
+    app = bring(visit("3_Causal_graph.py", audit=done[0]), "k.json", knowledge_to_json(known))
+    assert "1 column without causes, 2 tiers, 2 edges that cannot be" in said(app)
+    assert [box.value for box in app.multiselect] == [["age → income"], [], ["age"]]
+    press(app, "Run again with this knowledge")
+    with Store(home) as store:
+        assert store.find(status="queued")[0].config.knowledge == known
+
+
+def to_train(app: AppTest) -> AppTest:
+    press(app, "Try the sample table")
+    press(app, "Continue")
+    return app.switch_page("pages/2_Train.py").run()
+
+
+def test_how_many_graphs_is_chosen_before_training(home: Path) -> None:
+    app = to_train(visit())
+    graphs = next(box for box in app.number_input if box.label == "Graphs to tell how sure the audit is")
+    assert graphs.value == 20
+    for impossible in (2, 7):
+        graphs.set_value(impossible).run()
+        assert "choose 0, or an even number from 4 on" in app.error[0].value
+        assert next(button for button in app.button if button.label == "Start the audit").disabled
+    graphs.set_value(6).run()
+    assert not app.error
+    press(app, "Start the audit")
+    with Store(home) as store:
+        assert store.find()[0].config.bootstrap == 6
+    assert "Learning graphs from halves of the rows" in said(visit("2_Train.py", audit=app.query_params["audit"]))
+
+
+def test_an_upload_wins_over_chosen_roots(home: Path) -> None:
+    app = to_train(visit())
+    roots = next(box for box in app.multiselect if box.label.startswith("Columns that nothing"))
+    assert roots.value == ["age"]
+    bring(app, "k.json", '{"roots": ["claim_id"]}')
+    assert "not in the graph: claim_id" in app.error[0].value.replace("\\", "")  # it is ignored
+    assert next(button for button in app.button if button.label == "Start the audit").disabled
+    bring(app, "k.json", '{"required": [["gender", "occupation"]]}')
+    assert not app.error
+    assert "The uploaded file counts" in said(app)
+    assert next(box for box in app.multiselect if box.label.startswith("Columns that nothing")).disabled
+    press(app, "Start the audit")
+    with Store(home) as store:
+        assert store.find()[0].config.knowledge == Knowledge(required=(("gender", "occupation"),))
+
+
+def test_the_verdict_moves_with_the_threshold(done: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        results = [store.result(audit) for audit in done]
+    for audit, result in zip(done, results, strict=True):
+        app = visit("6_Threshold.py", audit=audit)
+        for share in (0.95, 0.7, 0.999):
+            app.slider(key=f"q-{audit}-cfad").set_value(share).run()
+            assert not app.exception, app.exception
+            threshold = result.threshold("cfad", share)
+            assert result.verdict("cfad", threshold) in said(app).replace("\\", "")
+    threshold = results[0].threshold("cfad", 0.999)
+    found = results[0].intervals("cfad", threshold).changing_ratio
+    app = visit("6_Threshold.py", audit=done[0])
+    app.slider(key=f"q-{done[0]}-cfad").set_value(0.999).run()
+    assert f"**{100 * found.low:.1f} % to {100 * found.high:.1f} %**: lowest to highest of 4 graphs" in said(app)
+    assert f"**{100 * results[0].floor('cfad', threshold):.1f} %** by model error alone" in said(app)
+    assert "twin is far from anything real" in said(app)
+    assert "Band: CFAD by other graphs" in said(app)
+
+
+def test_twins_that_could_be_nobody_are_marked(done: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        result = store.result(done[0])
+    validity = result.uncertainty.validity
+    assert validity.far.any()
+    far = "whose twin is far from anything real"
+    app = visit("4_Counterfactuals.py", audit=done[0])
+    people_box = next(control for control in app.segmented_control if control.label == "People")
+    people_box.set_value(far).run()
+    assert not app.exception, app.exception
+    listed = app.dataframe[0].value
+    assert sorted(listed["row"]) == sorted(result.people.row[validity.far] + 1)
+    assert listed["the twin is"].str.startswith("far from anything real").all()
+    assert "This twin is far from anything real (distance" in app.warning[0].value
+    other = visit("4_Counterfactuals.py", audit=done[1])
+    assert far not in next(control for control in other.segmented_control if control.label == "People").options
+    assert not other.warning
+
+
+def test_how_sure_the_distance_is(done: tuple[str, str], home: Path) -> None:
+    app = visit("5_Score_densities.py", audit=done[0])
+    with Store(home) as store:
+        found = store.result(done[0]).intervals("ae").distance
+    assert f"AE {100 * found.low:.1f} % to {100 * found.high:.1f} %" in said(app)
+    assert "in the group where it is largest" not in said(visit("5_Score_densities.py", audit=done[1]))
+
+
+def test_a_finished_audit_begins_with_its_verdicts(done: tuple[str, str], home: Path) -> None:
+    for audit in done:
+        with Store(home) as store:
+            result = store.result(audit)
+        words = said(visit("2_Train.py", audit=audit)).replace("\\", "")
+        for method in result.scores:
+            assert f"- **{METHOD_NAMES[method]}**: {result.verdict(method)}" in words
+        assert ("Of the 100 twins" in words) == (audit == done[0])
+
+
+@pytest.mark.parametrize("edges", [(), ((HOSTILE, "debt"), ("debt", "<b>i</b>"))], ids=["no path", "a path"])
+def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tuple[tuple[str, str], ...]) -> None:
+    names = {"group": HOSTILE, "income": "<b>i</b>", "schooling": "[s](http://evil.example)"}
+    known = Knowledge(required=(("[s](http://evil.example)", "debt"), *edges), complete=True)
+    config = dataclasses.replace(QUICK, bootstrap=4, methods=("ae",), knowledge=known)
+    with Store(home) as store:
+        table = people(300).drop(columns=["job", "age"]).rename(columns=names)
+        audit = finish(store, table, ColumnRoles(HOSTILE, groups=("a", "b")), config, HOSTILE)
+    for page in [*RESULT_PAGES, "2_Train.py"]:
+        app = visit(page, audit=audit)
+        assert not app.exception, app.exception
+        assert "![x](http" not in said(app)
+        assert "[s](http" not in said(app)
+        assert "**b**" not in said(app)
+        if page == "3_Causal_graph.py" and not edges:
+            assert "This graph was given, not learned" in said(app)
+            assert "No graph sees a path" in said(app)
+            assert "there is none to cut" in said(app)
+        if page == "6_Threshold.py" and not edges:
+            assert "No path from" in said(app)
+            assert "None of 4 other graphs sees a path either" in said(app)
+            assert "Band:" not in said(app)
 
 
 def test_many_notices_of_one_kind_are_one_line() -> None:

@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from cfad_core.archive import export_audit
+from cfad_core.dashboard.knowledge import graph_file
 from cfad_core.dashboard.services import people_table, result_of, store
 from cfad_core.dashboard.thresholds import operating_threshold
 from cfad_core.data.tables import safe_for_spreadsheets
@@ -33,7 +33,7 @@ def offer_downloads(record: AuditRecord) -> None:
             lambda: _parquet(_scored(record, result)),
         ),
         ("Counterfactuals (CSV)", "counterfactuals.csv", "text/csv", lambda: _csv(_twins(record, result))),
-        ("Graph (GraphML)", "graph.graphml", "application/xml", lambda: _graphml(result)),
+        ("Graph (GraphML)", "graph.graphml", "application/xml", lambda: graph_file(result, ".graphml")),
         ("Graph (JSON)", "graph.json", "application/json", lambda: _graph_json(result)),
         ("Whole audit (zip)", "audit.zip", "application/zip", lambda: _zip(record)),
     ]
@@ -82,22 +82,6 @@ def _csv(table: pd.DataFrame) -> bytes:
 def _parquet(table: pd.DataFrame) -> bytes:
     stream = io.BytesIO()
     table.to_parquet(stream, index=False)
-    return stream.getvalue()
-
-
-def _graph(result: AuditResult) -> nx.DiGraph[str]:
-    variables, strengths = result.scm.strengths()
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from((name, {"sensitive": name == result.scm.sensitive}) for name in variables)
-    graph.add_edges_from(
-        (variables[j], variables[i], {"weight": float(strengths[j, i])}) for j, i in np.argwhere(strengths)
-    )
-    return graph
-
-
-def _graphml(result: AuditResult) -> bytes:
-    stream = io.BytesIO()
-    nx.write_graphml(_graph(result), stream)
     return stream.getvalue()
 
 

@@ -39,5 +39,29 @@ HELP = {
         "The share of training scores below the threshold. 0.95 means: 5 % of the people trained on would be flagged."
     ),
     "threshold": "People with a higher score are flagged; the same for everybody.",
+    "interval": (
+        "What other graphs say: each was learned from a random half of the rows and judges its own sample of the "
+        "people. One more graph would fall between these bounds with 90 % probability (of fewer than 19 graphs they "
+        "are the lowest and the highest). Where the sensitive attribute affects a category, these graphs draw a value "
+        "for it, while the audit's own model leaves it between its values: the own ratio may then lie outside."
+    ),
+    "model error": (
+        "The placebo floor: people are flipped to the other group by one graph and back by another. A perfect model "
+        "would bring everybody back; this is the share whose outcome still differs. A ratio that is no larger says "
+        "little."
+    ),
+    "found in graphs": (
+        "How many of the graphs, each learned from a random half of the rows, have this edge. One that seldom comes "
+        "back may be chance; one that you required is in all of them."
+    ),
+    "far": (
+        "A twin is far from anything real if the nearest training row of its group is further away than it is for 99 % "
+        "of real people. What the detector says of such a twin says little. Twins are those of the audit's own causal "
+        "model."
+    ),
+    "knowledge file": (
+        "Domain knowledge as the page about the graph writes it, or a graph without cycles whose nodes are columns of "
+        "this table. A CSV file is a matrix: what is not 0 means that the row causes the column."
+    ),
     "strength": "How much an effect moves when its cause moves by one standard deviation, in the units of learning.",
 }

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from cfad_core.detectors.base import ExplainedDetector
 from cfad_core.result import AuditResult
+from cfad_core.uncertainty import Validity
 
 Floats = NDArray[np.float64]
 
+FLIPS, FAR = "whose outcome flips", "whose twin is far from anything real"
 _LISTED = 1000
 
 
@@ -21,7 +23,11 @@ def list_people(
     scores = result.scores[method]
     here, there = scores.factual > threshold, scores.counterfactual > threshold
     change = np.abs(scores.counterfactual - scores.factual)
-    wanted = np.flatnonzero(here != there) if choice == "whose outcome flips" else np.arange(len(here))
+    wanted = np.arange(len(here))
+    if choice == FLIPS:
+        wanted = np.flatnonzero(here != there)
+    elif choice == FAR and result.uncertainty is not None:
+        wanted = np.flatnonzero(result.uncertainty.validity.far)
     if choice != "all":
         wanted = wanted[np.argsort(-change[wanted], kind="stable")]
     wanted = wanted[:_LISTED]
@@ -36,7 +42,35 @@ def list_people(
     }
     if result.people.is_anomaly is not None:
         columns["labelled anomaly"] = result.people.is_anomaly[wanted]
+    if result.uncertainty is not None:
+        columns["the twin is"] = np.array(_marks(result.uncertainty.validity, wanted), dtype=object)
     return wanted, pd.DataFrame(columns)
+
+
+def _marks(validity: Validity, people: NDArray[np.intp]) -> list[str]:
+    marks = (
+        (validity.far, "far from anything real"),
+        (validity.out_of_range, "out of range"),
+        (validity.between_levels, "between values"),
+    )
+    return ["; ".join(words for marked, words in marks if marked[person]) for person in people]
+
+
+def twin_warning(result: AuditResult, person: int) -> str:
+    """What speaks against the person's twin being somebody; empty if nothing does, or it was not measured."""
+    if result.uncertainty is None:
+        return ""
+    validity, parts = result.uncertainty.validity, []
+    if validity.far[person]:
+        parts.append(
+            f"This twin is far from anything real (distance {validity.distance[person]:.2g} to the nearest row that "
+            f"was trained on; 99 % of real people are within {validity.usual:.2g})."
+        )
+    if validity.out_of_range[person]:
+        parts.append("A number of the twin lies beyond all that was seen in training.")
+    if validity.between_levels[person]:
+        parts.append("A category of the twin lies between two values, where nobody is; the nearest one is shown.")
+    return " ".join([*parts, "Read its score with care."]) if parts else ""
 
 
 def side_by_side(result: AuditResult, table: pd.DataFrame, person: int) -> pd.DataFrame:

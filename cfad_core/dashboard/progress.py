@@ -13,6 +13,7 @@ from cfad_core.dashboard.comparison import same_but_seed
 from cfad_core.dashboard.drafts import again
 from cfad_core.dashboard.roles_editor import merge_alike
 from cfad_core.dashboard.services import store
+from cfad_core.dashboard.sureness import show_verdicts
 from cfad_core.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
 from cfad_core.dashboard.text import duration
 from cfad_core.data.problems import Problem
@@ -34,6 +35,8 @@ STAGE_NAMES = {
     "fairod": "Training FairOD",
     "fair fine-tuning": "Making both worlds alike",
     "evaluation": "Scoring everybody in every world",
+    "graph bootstrap": "Learning graphs from halves of the rows",
+    "how sure": "Measuring how sure all this is",
 }
 
 
@@ -113,6 +116,7 @@ def finished_view(record: AuditRecord) -> None:
     result = frame.result_or_stop(record)
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
     _ways_on()
+    show_verdicts(record, result)
     show_metrics(metrics_table(result))
     judge = (
         "the true counterfactuals"

@@ -34,7 +34,10 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         on_select="rerun",
         selection_mode="single-row",
         key=f"{key}-{hash(tuple(record.id for record in records))}",  # another list, another selection
-        column_config={"created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")},
+        column_config={
+            "verdict": st.column_config.TextColumn(width="large"),
+            "created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+        },
     )
     picked = chosen["selection"]["rows"]
     if not picked or picked[0] >= len(records):
@@ -48,8 +51,11 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
 
 def verdict(record: AuditRecord) -> str:
     """What a finished audit found, in one careful line."""
-    if record.metrics is None:
+    if not record.metrics:
         return ""
+    chosen = record.metrics.get("cfad") or next(iter(record.metrics.values()))
+    if chosen.get("verdict"):
+        return str(chosen["verdict"])
     parts, n = [], 0
     ours = {method: record.metrics[method] for method in OURS if method in record.metrics}
     for method, metrics in (ours or record.metrics).items():

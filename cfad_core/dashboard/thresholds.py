@@ -43,11 +43,18 @@ def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -
     return result.threshold(method), f"quantile {result.config.quantile:g} of training scores"
 
 
-def tradeoff(curves: Curves, *, with_labels: bool, independent: bool) -> Tradeoff:
-    """A method's curve, and the paper's quantiles on it."""
+def grid_of(curves: Curves) -> Floats:
+    """The thresholds that a curve on the screen is drawn at, ascending."""
+    points = min(_POINTS, max(20, len(curves.scores) // 10))
+    return curves.scores[np.linspace(0, len(curves.scores) - 1, points).astype(np.intp)]
+
+
+def tradeoff(
+    curves: Curves, *, with_labels: bool, independent: bool, band: tuple[Floats, Floats] | None = None
+) -> Tradeoff:
+    """A method's curve, the paper's quantiles on it, and bounds of its changing ratio along it, if they are known."""
     judged = curves.independent if independent else curves.own
-    points_shown = min(_POINTS, max(20, len(curves.scores) // 10))
-    grid = curves.scores[np.linspace(0, len(curves.scores) - 1, points_shown).astype(np.intp)]
+    grid = grid_of(curves)
     marks = np.array([quantile(curves.train, share) for share in PAPER_QUANTILES])
     line, points = judged.at(grid), judged.at(marks)
     return Tradeoff(
@@ -58,6 +65,8 @@ def tradeoff(curves: Curves, *, with_labels: bool, independent: bool) -> Tradeof
         quantile_changing_ratio=points.changing_ratio,
         quantile_quality=points.macro_f1 if with_labels else points.flag_rate,
         quantile_flag_rate=points.flag_rate,
+        low=None if band is None else band[0],
+        high=None if band is None else band[1],
     )
 
 

@@ -33,6 +33,7 @@ from cfad_core.figures.style import (
     escaped,
     method_style,
 )
+from cfad_core.figures.sureness import MOST_BARS, reach_figure, what_if_figure
 from cfad_core.figures.writing import check_images, write_figure, write_figures
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "HOVER_LIMIT",
     "METHOD_STYLE",
     "MIDDLE_GREY",
+    "MOST_BARS",
     "PALETTE",
     "PATTERNS",
     "STRONG_GREY",
@@ -61,10 +63,12 @@ __all__ = [
     "graph_figure",
     "method_style",
     "rates_figure",
+    "reach_figure",
     "sensitivity_figure",
     "tradeoff_figure",
     "tradeoff_points_figure",
     "training_figure",
+    "what_if_figure",
     "write_figure",
     "write_figures",
 ]

@@ -28,7 +28,14 @@ _CURVE = np.linspace(0.0, 1.0, 9)
 
 
 def graph_figure(
-    variables: Sequence[str], strengths: Floats, sensitive: str, affected: Collection[str], *, min_share: float = 0.0
+    variables: Sequence[str],
+    strengths: Floats,
+    sensitive: str,
+    affected: Collection[str],
+    *,
+    min_share: float = 0.0,
+    found: NDArray[np.int64] | None = None,
+    graphs: int = 0,
 ) -> go.Figure:
     """The causal graph, causes to the left of their effects.
 
@@ -37,12 +44,21 @@ def graph_figure(
     strengths : (v, v), acyclic; ``strengths[j, i] != 0`` means j causes i
     affected : the variables that the sensitive one has a path to
     min_share : hide edges weaker than this share of the strongest; nodes stay where they are
+    found : (v, v), in how many of ``graphs`` other graphs each edge is; those in less than half are thin and dashed
     """
     place = _places(strengths)
     size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
     edges = np.argwhere((strengths != 0.0) & (size >= min_share))
     kinds = np.array([0 if name == sensitive else 1 if name in affected else 2 for name in variables], dtype=np.int64)
-    figure = go.Figure([*_edge_traces(place, edges, kinds < 2, size), _edge_hovers(variables, strengths, place, edges)])
+    says = [f"{escaped(variables[j], HOVER_LIMIT)} → {escaped(variables[i], HOVER_LIMIT)}" for j, i in edges]
+    says = [f"{text}: {signed(strengths[j, i])}" for text, (j, i) in zip(says, edges, strict=True)]
+    rare = np.zeros(strengths.shape, dtype=np.bool_)
+    if found is not None:
+        rare = 2 * found < graphs
+        says = [
+            f"{text}<br>found in {found[j, i]} of {graphs} graphs" for text, (j, i) in zip(says, edges, strict=True)
+        ]
+    figure = go.Figure([*_edge_traces(place, edges, kinds < 2, size, rare), _edge_hovers(place, edges, says)])
     looks = (
         ("sensitive attribute", "diamond", 26, PALETTE[1], {"width": 1, "color": STRONG_GREY}),
         ("affected by it", "circle", 18, PALETTE[5], {"width": 3, "color": PALETTE[0]}),
@@ -92,18 +108,22 @@ def _curve(start: Floats, end: Floats) -> Floats:
     return points
 
 
-def _edge_traces(place: Floats, edges: NDArray[np.int64], touched: NDArray[np.bool_], size: Floats) -> list[go.Scatter]:
+def _edge_traces(
+    place: Floats, edges: NDArray[np.int64], touched: NDArray[np.bool_], size: Floats, rare: NDArray[np.bool_]
+) -> list[go.Scatter]:
     """Edges with arrow heads: one trace for those of the same kind and width, so that large graphs stay quick."""
-    groups: dict[tuple[bool, int], list[Floats]] = {}
+    groups: dict[tuple[bool, bool, int], list[Floats]] = {}
     for j, i in edges:
-        kind = bool(touched[j] and touched[i]), round(1.0 + 5.0 * float(size[j, i]))
+        width = 1 if rare[j, i] else round(1.0 + 5.0 * float(size[j, i]))
+        kind = bool(touched[j] and touched[i]), bool(rare[j, i]), width
         groups.setdefault(kind, []).append(_curve(place[j], place[i]))
     gap = np.full((1, 2), np.nan)
     traces = []
-    for (causal, width), curves in sorted(groups.items(), key=lambda item: item[0]):
+    for (causal, seldom, width), curves in sorted(groups.items(), key=lambda item: item[0]):
         points = np.concatenate([part for curve in curves for part in (curve, gap)])
         heads = np.concatenate([np.append(np.zeros(len(curve) - 1), [8.0 + width, 0.0]) for curve in curves])
         color, dash = (PALETTE[1], "solid") if causal else (MIDDLE_GREY, "dot")
+        dash = "dash" if seldom else dash
         # Heads point along the line on the screen, whatever the page's width, and stop at the node's rim.
         marker: dict[str, Any] = {"symbol": "arrow", "size": heads, "angleref": "previous", "color": color}
         marker |= {"standoff": np.where(heads > 0.0, 12.0, 0.0), "opacity": 1.0, "line": {"width": 0}}
@@ -112,12 +132,10 @@ def _edge_traces(place: Floats, edges: NDArray[np.int64], touched: NDArray[np.bo
     return traces
 
 
-def _edge_hovers(variables: Sequence[str], strengths: Floats, place: Floats, edges: NDArray[np.int64]) -> go.Scatter:
+def _edge_hovers(place: Floats, edges: NDArray[np.int64], says: Sequence[str]) -> go.Scatter:
     """Invisible markers in the middle of the edges that say what each is."""
     curves = [_curve(place[j], place[i]) for j, i in edges]
     middle = np.array([c[len(c) // 2] if len(c) > 2 else c.mean(axis=0) for c in curves]).reshape(-1, 2)
-    names = [escaped(name, HOVER_LIMIT) for name in variables]
-    says = [f"{names[j]} → {names[i]}: {signed(strengths[j, i])}" for j, i in edges]
     look = {"name": "edges", "mode": "markers", "marker": {"size": 16, "opacity": 0.0}, "showlegend": False}
     return go.Scatter(x=middle[:, 0], y=middle[:, 1], **look, **hover(says))
 

@@ -37,6 +37,7 @@ class Tradeoff:
     quantiles : (q,), marked on the curve
     quantile_changing_ratio, quantile_quality : (q,), at these quantiles
     quantile_flag_rate : (q,); if None it is read off the curve where that is unambiguous
+    low, high : (t,), between which the changing ratio lies by most of many other graphs; drawn as a band
     """
 
     changing_ratio: Floats
@@ -46,6 +47,8 @@ class Tradeoff:
     quantile_changing_ratio: Floats
     quantile_quality: Floats
     quantile_flag_rate: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
 
 
 def densities_figure(
@@ -124,7 +127,7 @@ def tradeoff_figure(
     chosen : (changing ratio, quality) by method, marked with a star
     with_labels : quality is the Macro-F1; else it is the flag rate
     """
-    figure = go.Figure()
+    figure = go.Figure([_band_trace(method, curve) for method, curve in curves.items() if curve.low is not None])
     for method, curve in curves.items():
         style, name = method_style(method), method_name(method)
         look: dict[str, Any] = {"name": name, "legendgroup": escaped(method)}
@@ -141,11 +144,31 @@ def tradeoff_figure(
         look = {"name": name, "legendgroup": escaped(method), "mode": "markers", "marker": marker}
         says = [f"{name}: {_quality_says(quality, with_labels)}, changing ratio {ratio:.2f}"]
         figure.add_scatter(x=np.array([ratio]), y=np.array([quality]), **look, **hover(says))
-    widest = max((float(np.nanmax(curve.changing_ratio, initial=0.0)) for curve in curves.values()), default=0.0) or 1.0
+    reached = [c.changing_ratio if c.high is None else np.fmax(c.changing_ratio, c.high) for c in curves.values()]
+    widest = max((float(np.nanmax(ratios, initial=0.0)) for ratios in reached), default=0.0) or 1.0
     # a little room on the left: marks at 0 would be cut in half
     figure.update_xaxes(title="changing ratio (lower is fairer)", range=[-0.03 * widest, 1.05 * widest])
     figure.update_yaxes(title="Macro-F1" if with_labels else "flag rate")
     return dressed(figure, 460)
+
+
+def _band_trace(method: str, curve: Tradeoff) -> go.Scatter:
+    """What lies between the bounds, piece by piece along the curve: where it turns back, pieces overlap.
+
+    All pieces go round the same way, as the parts where two opposite ones overlap would stay empty.
+    """
+    assert curve.low is not None
+    assert curve.high is not None
+    rising = np.diff(curve.quality) >= 0.0
+    left, right = (np.where(rising, curve.low[k], curve.high[k]) for k in (slice(0, -1), slice(1, None)))
+    back, front = (np.where(rising, curve.high[k], curve.low[k]) for k in (slice(1, None), slice(0, -1)))
+    first, second, gap = curve.quality[:-1], curve.quality[1:], np.full(len(rising), np.nan)
+    x = np.stack([left, right, back, front, left, gap], axis=1).ravel()
+    y = np.stack([first, second, second, first, first, gap], axis=1).ravel()
+    rgb = ",".join(str(int(method_style(method).color[k : k + 2], 16)) for k in (1, 3, 5))
+    look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"rgba({rgb},0.28)"}
+    look |= {"name": f"{method_name(method)}, other graphs", "legendgroup": f"band of {escaped(method)}"}
+    return go.Scatter(x=x, y=y, hoverinfo="skip", **look)
 
 
 def _quality_says(quality: float, with_labels: bool) -> str:
