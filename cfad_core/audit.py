@@ -34,7 +34,7 @@ from cfad_core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.measuring import STAGE as HOW_SURE
 from cfad_core.measuring import Measured, measure_uncertainty
 from cfad_core.notices import data_notices, detector_notices, graph_notices, result_notices
-from cfad_core.progress import Progress, Renamed
+from cfad_core.progress import Progress, Renamed, Silent
 from cfad_core.result import METHOD_NAME, AuditResult, MethodScores, Notice, People
 
 Floats = NDArray[np.float64]
@@ -133,7 +133,7 @@ def run_audit(
                 encoding=data.encoding,
                 factual=people.factual,
                 counterfactual=people.counterfactual,
-                score=scorer,
+                score=replace(scorer, progress=Silent(progress, HOW_SURE)),
                 thresholds={method: result.threshold(method) for method in scores},
                 inputs=rows.inputs,
             )
@@ -321,7 +321,7 @@ def _fit(
 
 
 def _check_foreign(foreign: Mapping[str, Any]) -> None:
-    taken = {*METHODS, *stages(AuditConfig(methods=METHODS), knows_truth=False)}
+    taken = {"uncertainty", *METHODS, *stages(AuditConfig(methods=METHODS), knows_truth=False)}
     for name, detector in foreign.items():
         if name.casefold().replace("-", "") in taken or not METHOD_NAME.fullmatch(name):
             raise InvalidConfigError(

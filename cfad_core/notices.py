@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import AuditConfig
+from cfad_core.config import METHOD_NAMES, AuditConfig
 from cfad_core.data.encoding import Encoding
 from cfad_core.detectors.base import Detector, TrainingRows
 from cfad_core.detectors.classical import EXACT_KERNEL_ROWS, KernelMachine
@@ -121,8 +121,9 @@ def _uncertainty_notices(result: AuditResult) -> list[Notice]:
         low, high = found.changing_ratio.low, found.changing_ratio.high
         clearly = (high - low) / 2.0
         if result.draws_categories and not low - clearly <= own <= high + clearly:
+            name = METHOD_NAMES.get(method, method)
             message = (
-                f"{method}: by the audit's own causal model the outcome changes for {percent(own, 1)}, by graphs whose "
+                f"{name}: by the audit's own causal model the outcome changes for {percent(own, 1)}, by graphs whose "
                 f"categories are drawn for {percent(low, 1)} to {percent(high, 1)}. The own model leaves categories "
                 "between their values, where no person is; trust the interval."
             )

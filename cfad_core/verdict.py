@@ -58,7 +58,8 @@ def verdict(found: Evidence) -> str:
         return _without_path(found)
     clauses = [_how_many(found), *_floor(found), *_carrier(found)]
     if found.graphs_without_path:
-        clauses.append(f"{found.graphs_without_path} of {found.graphs} graphs see no path from {found.sensitive}")
+        few = found.graphs_without_path
+        clauses.append(f"{few} of {found.graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}")
     sentences = ["; ".join(clauses), *_useless(found)]
     if found.far is not None and found.far > _MANY_FAR:
         sentences.append(f"{percent(found.far)} of the twins are far from any real person: read this with care")
@@ -75,7 +76,7 @@ def _without_path(found: Evidence) -> str:
     others = found.graphs - found.graphs_without_path
     if not others:
         return f"{text} None of {found.graphs} other graphs sees a path either."
-    text = f"{text} {others} of {found.graphs} other graphs do see a path"
+    text = f"{text} {others} of {found.graphs} other graphs {'does' if others == 1 else 'do'} see a path"
     return f"{text}; over all of them, {_range(found.interval)} would be." if found.interval else f"{text}."
 
 
@@ -86,9 +87,9 @@ def _how_many(found: Evidence) -> str:
         return f"{amount[0].upper()}{amount[1:]} {judged}, had they belonged to the other group"
     if found.changing_ratio is None:
         return "Nobody was judged"
-    text = f"{_amount(found.changing_ratio)} of people {judged} by the one graph that was learned"
+    text = f"By the one graph of the audit, {_amount(found.changing_ratio)} of people {judged}"
     if found.changing_ratio_independent is not None:
-        text += f", {_amount(found.changing_ratio_independent)} by the judge"
+        text += f" ({_amount(found.changing_ratio_independent)} by its judge)"
     return f"{text}; how sure that is was not measured"
 
 
@@ -101,7 +102,7 @@ def _range(interval: Interval | None) -> str:
     if low < _HARDLY:
         return f"up to {percent(high)} of people"
     first, second = percent(low), percent(high)
-    if first == second:
+    if percent(low, 0) == percent(high, 0):
         first, second = percent(low, 1), percent(high, 1)
     return f"about {second} of people" if first == second else f"between {first} and {second} of people"
 
@@ -110,8 +111,8 @@ def _floor(found: Evidence) -> list[str]:
     if found.floor is None or found.interval is None or found.floor < _HARDLY / 5.0:
         return []
     if found.interval.low <= found.floor:
-        return [f"model error alone changes the outcome of {_amount(found.floor)}, so this may be no more than that"]
-    return [f"model error alone would change that of {_amount(found.floor)}"]
+        return [f"model error alone accounts for {_amount(found.floor)}, so this may be no more than that"]
+    return [f"model error alone accounts for {_amount(found.floor)}"]
 
 
 def _carrier(found: Evidence) -> list[str]:
@@ -122,7 +123,8 @@ def _carrier(found: Evidence) -> list[str]:
 
 
 def _useless(found: Evidence) -> list[str]:
-    if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE:
+    usual = found.interval.median if found.interval is not None else found.changing_ratio
+    if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE and (usual is None or usual <= _LOW):
         return [
             f"Fair because useless: it flags {_amount(found.flag_rate)} of people, so hardly any outcome can change"
         ]

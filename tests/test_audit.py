@@ -29,7 +29,7 @@ from cfad_core.progress import Share
 from cfad_core.result import AuditResult
 from tests.conftest import Recorder, make_people
 
-QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+QUICK = AuditConfig(bootstrap=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
 SMALL = BaselineConfig(
     iforest_trees=10,
     dcfod=DcfodConfig(widths=(16, 16), code_size=4, epochs=1),
@@ -106,7 +106,7 @@ def test_save_and_load_give_the_same_audit(result: AuditResult, tmp_path: Path) 
     for world in ("factual", "counterfactual", "independent"):
         assert np.array_equal(getattr(again.people, world), getattr(result.people, world))
     text = json.loads((tmp_path / "audit" / "audit.json").read_text())
-    assert text["schema_version"] == 3
+    assert text["schema_version"] == 4
     assert text["methods"]["cfad"]["metrics"]["groups"]["a"]["n"] > 0
 
 
@@ -120,7 +120,7 @@ def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None
     result.save(tmp_path)
     text = json.loads((tmp_path / "audit.json").read_text())
     (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
-    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 and 3"):
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 and 3 and 4"):
         AuditResult.load(tmp_path)
 
 
@@ -369,11 +369,14 @@ def test_progress_tells_every_stage(people: pd.DataFrame) -> None:
 def test_the_paper_preset_runs() -> None:
     config = preset(
         "paper",
+        bootstrap=4,
         detector=dataclasses.replace(preset("paper").detector, width=16, epochs=2, fair_epochs=1),
         discovery=DiscoveryConfig(mode="paper", batch_size=128, rounds=3, steps_per_round=30, decoder_steps=50),
     )
     found = run_audit(make_people(400, seed=10), ROLES, config)
     assert found.metrics("cfad").changing_ratio is not None
+    assert found.uncertainty is not None
+    assert "bootstrap-joint" in codes(found)  # the graph autoencoder would take too long
 
 
 @pytest.fixture(scope="module")

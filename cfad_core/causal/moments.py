@@ -21,6 +21,8 @@ from cfad_core.progress import Progress
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-9  # share of a column's mean square around the centre that its variance exceeds, or is but rounding
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -163,16 +165,22 @@ class Sums:
         """Means and covariances."""
         n, shape = self.n_rows, (len(self.curved), self.basis.size)
         shift, spline_mean = self.total / n, self.splines / n
+        covariance = self.squares / n - np.outer(shift, shift)
+        # of a column that is constant in these rows, but not in those that the centre is of, rounding is left
+        varies = np.diag(covariance) > _ROUNDING * np.diag(self.squares) / n
+        bends = np.repeat(varies[self.curved], self.basis.size)
+        splines = np.where(np.outer(bends, bends), self.products / n - np.outer(spline_mean, spline_mean), 0.0)
+        cross = np.where(np.outer(bends, varies), self.cross / n - np.outer(spline_mean, shift), 0.0)
         return Moments(
             n_rows=n,
             basis=self.basis,
             curved=self.curved,
             slope=self.slope,
             mean=self.centre + shift,
-            covariance=self.squares / n - np.outer(shift, shift),
+            covariance=np.where(np.outer(varies, varies), covariance, 0.0),
             spline_mean=spline_mean.reshape(shape),
-            splines=(self.products / n - np.outer(spline_mean, spline_mean)).reshape(*shape, *shape),
-            cross=(self.cross / n - np.outer(spline_mean, shift)).reshape(*shape, len(shift)),
+            splines=splines.reshape(*shape, *shape),
+            cross=cross.reshape(*shape, len(shift)),
         )
 
     @property

@@ -100,7 +100,7 @@ class TwinDraws:
                 result[:, list(category.columns)] = codes
             else:
                 for i in (i for i in scm.affected if scm.column_variables[i] == variable):
-                    result[:, i] = x[:, i] - scm.expected(before, i, n) + scm.expected(heard, i, n)
+                    result[:, i] = x[:, i] + (scm.expected(heard, i, n) - scm.expected(before, i, n))
             self._send(after, result, variable)
         return result
 

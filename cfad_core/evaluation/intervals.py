@@ -24,7 +24,10 @@ MIN_WORLDS = 4
 
 @dataclass(frozen=True)
 class Interval:
-    """The median, and bounds that one more value of the same kind falls between with 90 % probability."""
+    """The median, and bounds that one more value of the same kind falls between with 90 % probability.
+
+    Fewer than 19 values cannot tell as much: the bounds are then the smallest and the largest of them.
+    """
 
     median: float
     low: float
@@ -142,4 +145,4 @@ def _size(signed: Interval | None) -> Interval | None:
 
 def _distance(here: Floats, there: Floats, sensitive: Floats) -> float:
     groups = (sensitive < 0.0, sensitive > 0.0)
-    return max(distances(here[rows], there[rows]).kolmogorov_smirnov for rows in groups)
+    return float(np.max([distances(here[rows], there[rows]).kolmogorov_smirnov for rows in groups]))  # nan stays nan
