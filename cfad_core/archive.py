@@ -68,10 +68,11 @@ def import_audit(store: Store, path: Path) -> str:
             row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]
             row["roles"] = json.dumps(ColumnRoles.from_dict(entry["roles"]).to_dict())
             row["config"] = json.dumps(AuditConfig.from_dict(entry["config"]).to_dict())
+            found = headline(result)
         except _DAMAGE as error:
             reason = str(error).strip() or type(error).__name__
             raise InvalidArtifactError(f"'{path.name}' is not an exported audit, or damaged: {reason}") from error
-        return store.adopt(row, headline(result), folder / "audit", tables)
+        return store.adopt(row, found, folder / "audit", tables)
 
 
 def _unpack(path: Path, folder: Path) -> dict[str, Any]:

@@ -303,7 +303,7 @@ def _check_ranges(config: AuditConfig) -> None:
         ("seed", config.seed, 0, 2**31 - 1),
         ("quantile", config.quantile, 0.0, 1.0),
         ("test_share", config.test_share, 0.05, 0.9),
-        ("bootstrap", config.bootstrap, 0, 1000),
+        ("bootstrap", config.bootstrap, 0, 200),
         ("discovery.batch_size", discovery.batch_size, 1, 10**9),
         ("discovery.rounds", discovery.rounds, 1, 1000),
         ("discovery.steps_per_round", discovery.steps_per_round, 1, 10**6),

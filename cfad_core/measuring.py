@@ -15,7 +15,7 @@ from cfad_core.causal.twins import TwinDraws
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.split import stratified_split
 from cfad_core.detectors.base import Inputs
-from cfad_core.evaluation.validity import USUAL, distance_to_real
+from cfad_core.evaluation.validity import MAX_ROWS, USUAL, distance_to_real
 from cfad_core.progress import Progress
 from cfad_core.uncertainty import Uncertainty, Validity, WhatIf
 
@@ -27,6 +27,9 @@ Score = Callable[[Floats], dict[str, Floats]]
 STAGE = "how sure"
 _MOST_JUDGED = 10_000  # people that every graph judges: sampling noise is then below the graphs' own
 _MOST_ASKED = 2_000  # people that every single edge is cut for
+_MOST_CUT = 200  # edges, the strongest
+_SLICE = 8_192  # people between two looks at whether to stop
+_LEAST = 1e-6  # distance that is a distance
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,17 @@ def measure_uncertainty(audit: Measured, search: Search, graphs: int, seed: int,
     worlds: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
     steps = graphs + graphs // 2 + 2
+    neighbour: TwinDraws | None = None
     for b, model in enumerate(models):
         rng = np.random.default_rng([seed, 4, b])
         draws = TwinDraws.fit(model, audit.train[splits[b // 2][b % 2]], rng)
         worlds.append(audit.score(draws.draw(judged, rng)))
-        if b % 2:
-            there = models[b - 1].counterfactual(judged)
-            returned.append(audit.score(model.counterfactual(there)))
+        if neighbour is not None and b % 2:
+            back = model.counterfactual(neighbour.scm.counterfactual(judged))
+            returned.append(audit.score(draws.snapped(neighbour.snapped(back))))
+        neighbour = draws
         progress.tick(STAGE, len(worlds) + len(returned), steps)
-    validity = _validity(audit, np.random.default_rng([seed, 5]))
+    validity = _validity(audit, np.random.default_rng([seed, 5]), progress)
     progress.tick(STAGE, steps - 1, steps)
     what_if = _what_if(audit, [seed, 6], progress)
     progress.tick(STAGE, steps, steps)
@@ -107,32 +112,45 @@ def _what_if(audit: Measured, seed: list[int], progress: Progress) -> WhatIf:
     variables, strengths = scm.strengths()
     starts = {scm.sensitive, *scm.affected_names}
     edges = [(variables[j], variables[i]) for j, i in np.argwhere(strengths != 0.0) if variables[j] in starts]
+    edges = sorted(edges, key=lambda edge: -abs(strengths[variables.index(edge[0]), variables.index(edge[1])]))
     found = []
-    for edge in edges:
+    for edge in edges[:_MOST_CUT]:
         found.append(ratio(edge))
         progress.check(STAGE)
     return WhatIf(
         people=len(judged),
-        edges=tuple(edges),
+        edges=tuple(edges[:_MOST_CUT]),
         whole=ratio(None),
         without={method: np.array([one[method] for one in found]) for method in audit.thresholds},
     )
 
 
-def _validity(audit: Measured, rng: np.random.Generator) -> Validity:
-    real = audit.inputs(audit.train[:, 1:])
+def _validity(audit: Measured, rng: np.random.Generator, progress: Progress) -> Validity:
+    groups = audit.train[:, 0]
+    kept = [_sample_of(np.flatnonzero(groups == sign), MAX_ROWS, rng) for sign in (-1.0, 1.0)]
+    real = audit.train[np.concatenate(kept)]
+    rows = audit.inputs(real[:, 1:])
 
     def distance(people: Floats) -> Floats:
-        return distance_to_real(audit.inputs(people[:, 1:]), people[:, 0], real, audit.train[:, 0], rng)
+        parts = []
+        for start in range(0, len(people), _SLICE):
+            some = people[start : start + _SLICE]
+            parts.append(distance_to_real(audit.inputs(some[:, 1:]), some[:, 0], rows, real[:, 0], rng))
+            progress.check(STAGE)
+        return np.concatenate(parts)
 
-    usual = distance(audit.factual)
+    as_they_are = distance(audit.factual)
+    usual = np.empty(len(as_they_are))
+    for sign in (-1.0, 1.0):  # neighbours are further away in a small group
+        own = audit.factual[:, 0] == sign
+        usual[audit.counterfactual[:, 0] == sign] = np.quantile(as_they_are[own] if own.any() else as_they_are, USUAL)
     out_of_range, between_levels = _illegal(audit.encoding, audit.factual, audit.counterfactual)
     return Validity(
         out_of_range=out_of_range,
         between_levels=between_levels,
         distance=distance(audit.counterfactual),
-        real_median=float(np.median(usual)),
-        usual=float(np.quantile(usual, USUAL)),
+        real_median=float(np.median(as_they_are)),
+        usual=np.maximum(usual, _LEAST),
     )
 
 
@@ -142,14 +160,17 @@ def _illegal(encoding: Encoding, factual: Floats, twins: Floats) -> tuple[Bools,
     start = 1
     for variable in encoding.variables:
         columns = slice(start, start + len(variable.columns))
-        moved = (twins[:, columns] != factual[:, columns]).any(axis=1)
-        if variable.kind == "category":
-            between |= moved & variable.is_between_levels(twins[:, columns])
-        else:
-            beyond |= moved & variable.is_out_of_range(twins[:, columns])
+        differs = twins[:, columns] != factual[:, columns]
+        between |= differs.any(axis=1) & variable.is_between_levels(twins[:, columns])
+        if variable.kind != "category":
+            beyond |= differs[:, 0] & variable.is_out_of_range(twins[:, columns])
         start = columns.stop
     return beyond, between
 
 
 def _sample(n: int, most: int, rng: np.random.Generator) -> Rows:
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    return _sample_of(np.arange(n), most, rng)
+
+
+def _sample_of(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

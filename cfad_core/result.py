@@ -151,9 +151,10 @@ class AuditResult:
 
     @property
     def draws_categories(self) -> bool:
-        """Whether the sensitive attribute affects a category, which the graphs of the bootstrap draw a value for."""
+        """Whether the sensitive attribute affects a category, or a column with two values, which graphs draw."""
         categories = {variable.name for variable in self.encoding.variables if variable.kind == "category"}
-        return bool(categories & set(self.scm.affected_names))
+        two_valued = self.scm.slope is not None and any(self.scm.slope[i] != 0.0 for i in self.scm.affected)
+        return two_valued or bool(categories & set(self.scm.affected_names))
 
     def resampled(self, method: str) -> ResampledScores | None:
         """What the intervals of a method come from; None if the audit does not tell how sure it is."""
@@ -182,12 +183,15 @@ class AuditResult:
         return float(((scores.factual > at) != (scores.counterfactual > at))[near].mean())
 
     def evidence(self, method: str, threshold: float | None = None) -> Evidence:
-        """What the verdict on a method is made of. The edge that carries it is that at the audit's own threshold."""
+        """What the verdict on a method is made of.
+
+        The edge that carries it is known at the audit's own threshold only; and how far twins are from real people only
+        of the own model's, which are others than those behind the interval where categories are drawn.
+        """
         metrics, sure = self.metrics(method, threshold), self.uncertainty
         found = Evidence(
             method=METHOD_NAMES.get(method, method),
             sensitive=self.scm.sensitive,
-            n=metrics.n,
             has_path=bool(self.scm.affected),
             changing_ratio=metrics.changing_ratio,
             changing_ratio_independent=metrics.changing_ratio_independent,
@@ -203,8 +207,8 @@ class AuditResult:
             floor=self.floor(method, threshold),
             graphs=len(sure.graphs),
             graphs_without_path=sure.without_path,
-            carrier=sure.what_if.carrier(method),
-            far=float(sure.validity.far.mean()),
+            carrier=sure.what_if.carrier(method) if threshold in (None, self.threshold(method)) else None,
+            far=None if self.draws_categories else float(sure.validity.far.mean()),
         )
 
     def verdict(self, method: str, threshold: float | None = None) -> str:
@@ -419,11 +423,15 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         if text["schema_version"] > 2
         else dataclasses.replace(config.detector, inputs="variance")
     )
+    scm = StructuralModel.load(folder / "scm")
+    uncertainty = Uncertainty.load(folder / "uncertainty") if text.get("uncertainty") else None
+    if uncertainty is not None:
+        uncertainty.check(len(people), scm.strengths()[0], text["methods"])
     return AuditResult(
         roles=ColumnRoles.from_dict(text["roles"]),
         config=config,
         encoding=Encoding.from_dict(text["encoding"]),
-        scm=StructuralModel.load(folder / "scm"),
+        scm=scm,
         judge=StructuralModel.load(folder / "judge") if text["judge"] == "independent SCM" else None,
         detectors=detectors,
         detector=settled,
@@ -445,5 +453,5 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         versions=dict(text["versions"]),
         n_train=text["n_train"],
         n_train_normal=text["n_train_normal"],
-        uncertainty=Uncertainty.load(folder / "uncertainty") if text.get("uncertainty") else None,
+        uncertainty=uncertainty,
     )

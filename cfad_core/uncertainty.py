@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.graph import descendants
+from cfad_core.errors import InvalidArtifactError
 from cfad_core.evaluation.intervals import Intervals, ResampledScores
 
 Floats = NDArray[np.float64]
@@ -31,14 +32,15 @@ class Validity:
     out_of_range : (n,), some number of the twin lies beyond all that training saw
     between_levels : (n,), some category of the twin is more than a quarter of the way from its level to another one
     distance : (n,), to the nearest training row of the twin's group, all variables alike
-    real_median, usual : median and 0.99 quantile of that distance for the people as they are
+    real_median : of that distance for the people as they are
+    usual : (n,), its 0.99 quantile for those of the twin's group
     """
 
     out_of_range: Bools
     between_levels: Bools
     distance: Floats
     real_median: float
-    usual: float
+    usual: Floats
 
     @property
     def far(self) -> Bools:
@@ -53,7 +55,7 @@ class Validity:
             "far": float(self.far.mean()),
             "distance_median": float(np.median(self.distance)),
             "distance_median_real": self.real_median,
-            "distance_usual": self.usual,
+            "distance_usual": float(np.median(self.usual)),
         }
 
 
@@ -150,6 +152,46 @@ class Uncertainty:
         here = score[self.people] > threshold
         return float(np.median(((self.returned[method] > threshold) != here).mean(axis=1)))
 
+    def check(self, people: int, variables: Sequence[str], methods: Collection[str]) -> None:
+        """Refuse what does not belong to an audit of so many people, with these variables and methods.
+
+        Raises
+        ------
+        InvalidArtifactError
+        """
+        validity, what_if, v, m = self.validity, self.what_if, len(variables), len(self.people)
+        shapes = {
+            "graphs": (self.graphs, (len(self.graphs), v, v)),
+            **{f"worlds.{name}": (array, (len(self.graphs), m)) for name, array in self.worlds.items()},
+            **{f"returned.{name}": (array, (len(self.graphs) // 2, m)) for name, array in self.returned.items()},
+            **{f"without.{name}": (array, (len(what_if.edges),)) for name, array in what_if.without.items()},
+            "out_of_range": (validity.out_of_range, (people,)),
+            "between_levels": (validity.between_levels, (people,)),
+            "distance": (validity.distance, (people,)),
+            "usual": (validity.usual, (people,)),
+        }
+        wrong = [
+            name for name, (array, shape) in shapes.items() if array.shape != shape or not np.isfinite(array).all()
+        ]
+        by_method = (self.worlds, self.returned, what_if.without, what_if.whole)
+        fits = (
+            not wrong
+            and len(self.graphs) > 1
+            and m > 0
+            and self.people.ndim == 1
+            and self.people.dtype.kind == "i"
+            and 0 <= self.people.min() <= self.people.max() < people
+            and self.variables == tuple(variables)
+            and self.sensitive == variables[0]
+            and all(set(part) == set(methods) for part in by_method)
+            and {name for edge in what_if.edges for name in edge} <= set(variables)
+            and all(type(number) is float for number in (*what_if.whole.values(), validity.real_median))
+            and all(type(number) is int and number >= 0 for number in (self.seed, what_if.people))
+        )
+        if not fits:
+            what = f"its {wrong[0][:60]} has another shape, or holds no numbers" if wrong else "its parts do not match"
+            raise InvalidArtifactError(f"How sure the audit is does not belong to it: {what}.")
+
     def summary(self) -> dict[str, Any]:
         """What ``audit.json`` says about the graphs, the edges and the twins."""
         frequency = self.edge_frequency
@@ -185,6 +227,7 @@ class Uncertainty:
             "out_of_range": self.validity.out_of_range.astype(np.uint8),
             "between_levels": self.validity.between_levels.astype(np.uint8),
             "distance": self.validity.distance,
+            "usual": self.validity.usual,
         }
         for part, by_method in self._by_method().items():
             arrays |= {f"{part}.{method}": values for method, values in by_method.items()}
@@ -196,7 +239,6 @@ class Uncertainty:
             "sensitive": self.sensitive,
             "seed": self.seed,
             "real_median": self.validity.real_median,
-            "usual": self.validity.usual,
             "asked": self.what_if.people,
             "edges": [list(edge) for edge in self.what_if.edges],
             "whole": self.what_if.whole,
@@ -227,7 +269,7 @@ class Uncertainty:
                 between_levels=arrays["between_levels"].astype(np.bool_),
                 distance=arrays["distance"],
                 real_median=text["real_median"],
-                usual=text["usual"],
+                usual=arrays["usual"],
             ),
             what_if=WhatIf(
                 people=text["asked"],

@@ -21,7 +21,6 @@ class Evidence:
     Attributes
     ----------
     method, sensitive : what people call them
-    n : people judged
     has_path : whether the sensitive attribute affects anything in the audit's own graph
     changing_ratio, changing_ratio_independent : by the own causal model, and by the judge
     interval : of the changing ratio, by all graphs
@@ -33,7 +32,6 @@ class Evidence:
 
     method: str
     sensitive: str
-    n: int
     has_path: bool
     changing_ratio: float | None
     changing_ratio_independent: float | None
@@ -111,8 +109,8 @@ def _floor(found: Evidence) -> list[str]:
     if found.floor is None or found.interval is None or found.floor < _HARDLY / 5.0:
         return []
     if found.interval.low <= found.floor:
-        return [f"model error alone accounts for {_amount(found.floor)}, so this may be no more than that"]
-    return [f"model error alone accounts for {_amount(found.floor)}"]
+        return [f"model error alone changes the outcome of {_amount(found.floor)}, so this may be no more than that"]
+    return [f"model error alone changes the outcome of {_amount(found.floor)}"]
 
 
 def _carrier(found: Evidence) -> list[str]:
@@ -123,15 +121,14 @@ def _carrier(found: Evidence) -> list[str]:
 
 
 def _useless(found: Evidence) -> list[str]:
-    usual = found.interval.median if found.interval is not None else found.changing_ratio
-    if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE and (usual is None or usual <= _LOW):
+    ratio = found.interval.high if found.interval is not None else found.changing_ratio
+    if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE and (ratio is None or ratio <= _LOW):
         return [
             f"Fair because useless: it flags {_amount(found.flag_rate)} of people, so hardly any outcome can change"
         ]
     if found.auc_roc is None or found.auc_roc >= USELESS_AUC:
         return []
     ranks = f"it ranks anomalies hardly better than chance (AUC-ROC {found.auc_roc:.2f})"
-    ratio = found.interval.high if found.interval is not None else found.changing_ratio
     return [f"Fair because useless: {ranks}" if ratio is not None and ratio <= _LOW else f"Useless as well: {ranks}"]
 
 

@@ -50,7 +50,7 @@ def test_a_ready_graph_is_used_as_it_is(table: Path, capsys) -> None:
     assert {edge["frequency"] for edge in text["uncertainty"]["edges"]} == {1.0}
     assert "warning: Not in the graph, so without causes and effects: schooling." in printed
     assert "The causal graph was given." in printed
-    assert "90 % interval" in printed
+    assert "lowest to highest" in printed
     assert f"ae: {text['methods']['ae']['verdict']}" in printed
 
 

@@ -183,7 +183,9 @@ def test_twins_are_compared_with_training_rows_of_their_new_group(monkeypatch: p
     people = np.array([nearest(person) for person in audit.factual])
     np.testing.assert_allclose(found.validity.distance, twins, atol=1e-9)
     assert found.validity.real_median == pytest.approx(np.median(people))
-    assert found.validity.usual == pytest.approx(np.quantile(people, 0.99))
+    for sign in (-1.0, 1.0):
+        limit = np.quantile(people[audit.factual[:, 0] == sign], 0.99)
+        np.testing.assert_allclose(found.validity.usual[audit.counterfactual[:, 0] == sign], limit)
     assert found.validity.far.mean() < 0.1  # twins of the true model are people like others
     astray = measured(scm=linear(-20.0, 1.0))
     assert stub(monkeypatch, [linear(2.0, 1.0)] * 4)(astray)[0].validity.far.all()
@@ -214,7 +216,8 @@ def test_whose_twin_is_illegal_by_hand() -> None:
         ({6: 3.0}, False, False),
         ({6: 3.1}, True, False),
         ({6: -0.1}, True, False),
-        ({7: 0.0}, False, False),  # the mark of a missing cell is no number
+        ({7: 0.0}, False, True),  # neither there nor missing
+        ({7: 3.0}, False, False),
         ({1: 9.0, 5: 0.0}, True, True),
     ]
     twins = np.tile(person, (len(cases), 1))

@@ -3,10 +3,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from cfad_core.errors import InvalidArtifactError
 from cfad_core.evaluation.intervals import ResampledScores
 from cfad_core.uncertainty import Uncertainty, Validity, WhatIf
 
@@ -33,7 +35,7 @@ def make_uncertainty() -> Uncertainty:
             between_levels=np.array([True, True, False, False]),
             distance=np.array([0.1, 2.0, 2.1, 1.0 / 3.0]),
             real_median=0.1 + 0.2,
-            usual=2.0,
+            usual=np.full(4, 2.0),
         ),
         what_if=WhatIf(
             people=400,
@@ -158,7 +160,8 @@ def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
     for name in ("out_of_range", "between_levels", "distance", "far"):
         assert getattr(again.validity, name).dtype == getattr(found.validity, name).dtype
         assert np.array_equal(getattr(again.validity, name), getattr(found.validity, name))
-    assert (again.validity.real_median, again.validity.usual) == (found.validity.real_median, found.validity.usual)
+    assert again.validity.real_median == found.validity.real_median
+    np.testing.assert_array_equal(again.validity.usual, found.validity.usual)
     assert (again.what_if.people, again.what_if.edges) == (found.what_if.people, found.what_if.edges)
     assert again.what_if.whole == found.what_if.whole
     assert (again.variables, again.sensitive, again.seed) == (found.variables, found.sensitive, found.seed)
@@ -183,3 +186,39 @@ def test_the_summary_is_plain_json() -> None:
         "effect": "B",
         "changing_ratio": {"ae": 0.15, "lof-2": 0.29},
     }
+
+
+def test_what_belongs_to_the_audit_passes() -> None:
+    make_uncertainty().check(4, ["S", "A", "B"], ["ae", "lof-2"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"people": np.array([0, 2, 4])},
+        {"people": np.array([-1, 2, 3])},
+        {"people": np.array([0.0, 2.0, 3.0])},
+        {"graphs": np.zeros((4, 1, 1))},
+        {"graphs": np.full((4, 3, 3), np.nan)},
+        {"worlds": {"ae": np.zeros((4, 2)), "lof-2": np.zeros((4, 3))}},
+        {"worlds": {"ae": np.zeros((4, 3))}},
+        {"returned": {"ae": np.zeros((4, 3)), "lof-2": np.zeros((2, 3))}},
+        {"variables": ("S", "A", "C")},
+        {"sensitive": "A"},
+        {"seed": -1},
+        {"seed": "0"},
+        {"what_if": {"edges": (("S", "A"), ("S", "![x](https://example.org)"), ("A", "B"))}},
+        {"what_if": {"whole": {"ae": 0.2, "![x](https://example.org)": 0.1}}},
+        {"what_if": {"whole": {"ae": "0.2", "lof-2": 0.3}}},
+        {"validity": {"distance": np.zeros(3)}},
+        {"validity": {"usual": np.full(4, np.inf)}},
+    ],
+    ids=str,
+)
+def test_what_does_not_belong_to_the_audit_is_refused(changes: dict[str, Any]) -> None:
+    found = make_uncertainty()
+    for part in ("what_if", "validity"):
+        if part in changes:
+            changes = {part: dataclasses.replace(getattr(found, part), **changes[part])}
+    with pytest.raises(InvalidArtifactError, match="does not belong to it"):
+        dataclasses.replace(found, **changes).check(4, ["S", "A", "B"], ["ae", "lof-2"])

@@ -13,7 +13,6 @@ from cfad_core.verdict import Evidence, percent, verdict
 PLAIN = Evidence(
     method="AE",
     sensitive="sex",
-    n=500,
     has_path=True,
     changing_ratio=0.06,
     changing_ratio_independent=0.08,
@@ -75,7 +74,7 @@ NOT_MEASURED: list[tuple[dict[str, Any], str]] = [
         "By the one graph of the audit, 6.0 % of people would be judged differently by AE; how sure that is was not "
         "measured.",
     ),
-    ({"changing_ratio": None, "changing_ratio_independent": None, "flag_rate": None, "n": 0}, "Nobody was judged."),
+    ({"changing_ratio": None, "changing_ratio_independent": None, "flag_rate": None}, "Nobody was judged."),
     (
         {"auc_roc": 0.51, "changing_ratio": 0.04},
         "By the one graph of the audit, 4.0 % of people would be judged differently by AE (8.0 % by its judge); how "
@@ -86,15 +85,15 @@ NOT_MEASURED: list[tuple[dict[str, Any], str]] = [
 MODEL_ERROR: list[tuple[dict[str, Any], str]] = [
     ({"floor": None}, f"{USUAL}."),
     ({"floor": 0.0009}, f"{USUAL}."),  # too little to speak of
-    ({"floor": 0.001}, f"{USUAL}; model error alone accounts for 0.1 %."),
-    ({"floor": 0.029}, f"{USUAL}; model error alone accounts for 2.9 %."),
+    ({"floor": 0.001}, f"{USUAL}; model error alone changes the outcome of 0.1 %."),
+    ({"floor": 0.029}, f"{USUAL}; model error alone changes the outcome of 2.9 %."),
     (
         {"floor": 0.03},
-        f"{USUAL}; model error alone accounts for 3.0 %, so this may be no more than that.",
+        f"{USUAL}; model error alone changes the outcome of 3.0 %, so this may be no more than that.",
     ),
     (
         {"floor": 0.2},
-        f"{USUAL}; model error alone accounts for 20 %, so this may be no more than that.",
+        f"{USUAL}; model error alone changes the outcome of 20 %, so this may be no more than that.",
     ),
 ]
 
@@ -106,7 +105,7 @@ GRAPHS: list[tuple[dict[str, Any], str]] = [
     ({"graphs_without_path": 1}, f"{USUAL}; 1 of 20 graphs sees no path from sex."),
     (
         {"floor": 0.01, "carrier": (("sex", "income"), 1.0), "graphs_without_path": 3},
-        f"{USUAL}; model error alone accounts for 1.0 %; the edge sex → income carries all of it; 3 of 20 "
+        f"{USUAL}; model error alone changes the outcome of 1.0 %; the edge sex → income carries all of it; 3 of 20 "
         "graphs see no path from sex.",
     ),
 ]

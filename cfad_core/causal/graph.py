@@ -5,6 +5,7 @@ Matrices read ``weights[j, i] != 0``: j causes i.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import networkx as nx
@@ -68,11 +69,11 @@ def _check_names(names: Sequence[str], knowledge: Knowledge) -> None:
     unknown = sorted(set(mentioned) - set(names))
     if unknown:
         raise InvalidConfigError(
-            f"Domain knowledge names columns that are not in the graph: {', '.join(unknown)}. "
+            f"Domain knowledge names columns that are not in the graph: {', '.join(unknown[:20])}. "
             f"The graph has: {', '.join(names)}."
         )
-    in_tiers = [name for tier in knowledge.tiers for name in tier]
-    twice = sorted({name for name in in_tiers if in_tiers.count(name) > 1})
+    in_tiers = Counter(name for tier in knowledge.tiers for name in tier)
+    twice = sorted(name for name, count in in_tiers.items() if count > 1)
     if twice:
         raise InvalidConfigError(f"A column belongs to one tier only; in several: {', '.join(twice)}.")
 

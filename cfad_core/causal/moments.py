@@ -62,7 +62,7 @@ class Moments:
         if not len(self.curved):
             return np.eye(self.basis.size)
         total: Floats = np.einsum("jkjm->km", self.splines)
-        return total / len(self.curved)
+        return total / len(self.curved) if total.any() else np.eye(self.basis.size)  # all are constant in these rows
 
     def normalised(self, c: Floats) -> Floats:
         """The same function shape with unit average variance: the scale belongs to A."""
@@ -124,7 +124,7 @@ class Sums:
     def prepare(x: Floats, basis_size: int) -> Sums:
         """Nothing summed yet, on a basis that suits all of x."""
         d, deviation = x.shape[1], x.std(axis=0)
-        is_curved = np.array([_has_three_values(column) for column in x.T], dtype=np.bool_)
+        is_curved = np.array([has_three_values(column) for column in x.T], dtype=np.bool_)
         curved = np.flatnonzero(is_curved)
         basis = SplineBasis.covering(x[:, curved] if len(curved) else x, basis_size)
         size = len(curved) * basis.size
@@ -191,5 +191,6 @@ class Sums:
         return Sums(self.basis, self.curved, self.slope, self.centre, n_rows, *arrays)
 
 
-def _has_three_values(column: Floats) -> bool:
+def has_three_values(column: Floats) -> bool:
+    """Or more; a column with fewer acts linearly."""
     return bool(((column != column.min()) & (column != column.max())).any())

@@ -50,7 +50,7 @@ def learn_from_halves(
         for rows, half in ((first, sums), (second, total.without(sums))):
             rng = np.random.default_rng([seed, len(models)])
             emphasis = _emphasis(search, rng)
-            models.append(search.learn(x[rows], half.moments(), rng, quiet, start, emphasis))
+            models.append(search.learn(x[rows] if search.by_score else x, half.moments(), rng, quiet, start, emphasis))
             progress.tick(STAGE, len(models), 2 * len(splits))
     return models
 

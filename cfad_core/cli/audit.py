@@ -159,6 +159,11 @@ def _knowledge(
             remarks.append(f"warning: Not in the graph, so without causes and effects: {', '.join(missing)}.")
     elif options.knowledge is not None:
         knowledge = knowledge_from_json(read_bytes(options.knowledge, MOST_BYTES), options.knowledge.name)
+        left_out = [name for name in suggested_roots if name not in (*knowledge.roots, *(options.roots or ()))]
+        if left_out:
+            remarks.append(
+                f"info: Not taken for columns without causes, as the file does not say so: {', '.join(left_out)}."
+            )
         if options.roots:
             knowledge = replace(knowledge, roots=tuple(dict.fromkeys([*knowledge.roots, *options.roots])))
     else:

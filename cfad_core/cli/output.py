@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.progress import Progress
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def summary_table(result: AuditResult) -> str:
     judge = "truth" if result.judge is None else "independent"
     header = ["method", "AUC-PR", "AUC-ROC", "Macro-F1", "flagged", "changed (own SCM)", f"changed ({judge})"]
     if result.uncertainty is not None:
-        header += ["90 % interval", "model error"]
+        enough = len(result.uncertainty.graphs) >= ENOUGH
+        header += ["90 % interval" if enough else "lowest to highest", "model error"]
     rows = []
     for method in result.scores:
         metrics = result.metrics(method)

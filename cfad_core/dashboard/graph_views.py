@@ -123,7 +123,7 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, what_if: WhatIf) -> N
     if not what_if.edges:
         st.info(f"In this graph no edge leads away from {sensitive}: there is none to cut.")
         return
-    methods = list(what_if.whole)
+    methods = list(result.scores)
     first = "cfad" if "cfad" in methods else methods[0]
     method = st.segmented_control(
         "Method",

@@ -64,7 +64,7 @@ def twin_warning(result: AuditResult, person: int) -> str:
     if validity.far[person]:
         parts.append(
             f"This twin is far from anything real (distance {validity.distance[person]:.2g} to the nearest row that "
-            f"was trained on; 99 % of real people are within {validity.usual:.2g})."
+            f"was trained on; 99 % of real people are within {validity.usual[person]:.2g})."
         )
     if validity.out_of_range[person]:
         parts.append("A number of the twin lies beyond all that was seen in training.")

@@ -16,7 +16,7 @@ from cfad_core.dashboard.glossary import HELP
 from cfad_core.dashboard.services import curves_of, result_of, store
 from cfad_core.dashboard.text import percent, plain
 from cfad_core.dashboard.thresholds import grid_of
-from cfad_core.evaluation.intervals import CONFIDENCE, Interval, ResampledScores, interval
+from cfad_core.evaluation.intervals import ENOUGH, Interval, ResampledScores, interval
 from cfad_core.evaluation.operating import Outcomes
 from cfad_core.result import AuditResult
 from cfad_core.store import AuditRecord
@@ -26,7 +26,6 @@ from cfad_core.verdict import Evidence, verdict
 Floats = NDArray[np.float64]
 
 LONGEST = 2000  # of a verdict, which names columns
-_ENOUGH = round(2.0 / (1.0 - CONFIDENCE)) - 1  # graphs; the bounds of fewer are their lowest and highest value
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,8 @@ def verdict_at(record: AuditRecord, method: str, threshold: float, own: Outcomes
     if sure is not None:
         floor = result_of(record).floor(method, threshold)
         found = dataclasses.replace(found, interval=sure.at(threshold), floor=floor)
+    if threshold != result_of(record).threshold(method):
+        found = dataclasses.replace(found, carrier=None)  # it is known at the audit's own threshold only
     return plain(verdict(found), LONGEST)
 
 
@@ -127,7 +128,7 @@ def span(found: Interval, digits: int = 1) -> str:
 def kind(result: AuditResult) -> str:
     """What the bounds are: few graphs have no 90 % interval."""
     graphs = 0 if result.uncertainty is None else len(result.uncertainty.graphs)
-    return f"90 % interval of {graphs} graphs" if graphs >= _ENOUGH else f"lowest to highest of {graphs} graphs"
+    return f"90 % interval of {graphs} graphs" if graphs >= ENOUGH else f"lowest to highest of {graphs} graphs"
 
 
 def show_verdicts(record: AuditRecord, result: AuditResult) -> None:

@@ -124,7 +124,15 @@ class Variable:
         return (numbers < self.low - slack) | (numbers > self.high + slack)
 
     def is_between_levels(self, columns: Floats) -> NDArray[np.bool_]:
-        """Which rows are more than a quarter of the way from their nearest level to another one."""
+        """Which rows are more than a quarter of the way from their nearest level to another one.
+
+        Of a number that is its mark for missing cells, if it has one.
+        """
+        if self.kind != "category":
+            between: NDArray[np.bool_] = np.abs(np.abs(columns[:, 1:]) - _HALF_RANGE).max(axis=1, initial=0.0) > (
+                _HALF_RANGE / 2.0
+            )
+            return between
         far: NDArray[np.bool_] = np.abs(columns - self._codes(self._nearest(columns))).max(axis=1) > _HALF_RANGE / 2.0
         return far
 

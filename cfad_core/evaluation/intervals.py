@@ -19,7 +19,7 @@ from cfad_core.evaluation.operating import Outcomes, ScoreCurve
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.9
-MIN_WORLDS = 4
+ENOUGH = 19  # values; the bounds of fewer are the smallest and the largest
 
 
 @dataclass(frozen=True)

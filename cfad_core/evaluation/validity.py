@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 USUAL = 0.99  # quantile of real people's distances up to which a distance is usual
-_MAX_ROWS = 5_000  # real people to compare with
+MAX_ROWS = 5_000  # real people to compare with
 
 
 def distance_to_real(
@@ -22,8 +22,8 @@ def distance_to_real(
         rows, here = np.flatnonzero(real_groups == group), groups == group
         if not len(rows) or not here.any():
             continue
-        if len(rows) > _MAX_ROWS:
-            rows = np.sort(rng.choice(rows, _MAX_ROWS, replace=False))
+        if len(rows) > MAX_ROWS:
+            rows = np.sort(rng.choice(rows, MAX_ROWS, replace=False))
         found, _ = NearestNeighbors(n_neighbors=1).fit(real[rows]).kneighbors(people[here])
         nearest[here] = found[:, 0]
     return nearest

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from cfad_core.causal.discovery import learn_scm
 from cfad_core.causal.scm import StructuralModel
 from cfad_core.causal.twins import TwinDraws, _Category
 from tests.causal.test_scm import models_and_people
@@ -46,6 +49,7 @@ def people_at(s: float, levels: np.ndarray, codes: np.ndarray, numbers: int) -> 
 @given(models_and_people())
 def test_without_categories_twins_are_the_counterfactuals(case: tuple[StructuralModel, np.ndarray]) -> None:
     scm, x = case
+    scm = dataclasses.replace(scm, slope=np.zeros(x.shape[1]))  # no column has two values, however few rows there are
     draws = TwinDraws.fit(scm, x, np.random.default_rng(0))
     assert draws.categories == {}
     before = x.copy()
@@ -78,7 +82,7 @@ def test_of_two_levels_as_many_move_as_must(s: float, losing: int) -> None:
     category = by_hand((1,), PAIR, [0.8, 0.2], [0.3, 0.7])
     messages = {0: np.array([-1.0, 1.0])}
     np.testing.assert_allclose(category.probabilities(messages), [[0.8, 0.2], [0.3, 0.7]], atol=1e-5)
-    twins = TwinDraws(pair_model(), {"C": category}).draw(x, np.random.default_rng(2))
+    twins = TwinDraws(pair_model(), {"C": (category,)}).draw(x, np.random.default_rng(2))
     moved = twins[:, 1] != x[:, 1]
     standard_error = np.sqrt(0.25 / n)  # of any share
     assert moved.mean() == pytest.approx(0.5, abs=4.0 * standard_error)
@@ -101,7 +105,7 @@ def test_of_three_levels_no_fewer_could_move(p: list[float], q: list[float]) -> 
     n = 40_000
     levels = np.repeat([0, 1, 2], np.round(np.array(p) * n).astype(int))
     x = people_at(-1.0, levels, THREE, 1)
-    draws = TwinDraws(three_model(), {"C": by_hand((1, 2, 3), THREE, p, q)})
+    draws = TwinDraws(three_model(), {"C": (by_hand((1, 2, 3), THREE, p, q),)})
     twins = draws.draw(x, np.random.default_rng(2))
     now = twins[:, 1:4].argmax(axis=1)
     assert np.array_equal(twins[:, 1:4], THREE[now])  # every one of them is a level
@@ -121,13 +125,13 @@ def test_the_probabilities_are_those_of_the_rows() -> None:
     low[: n // 5, 1], high[: n * 7 // 10, 1] = 3.0, 3.0
     x = np.concatenate([low, high])
     draws = TwinDraws.fit(pair_model(), x, np.random.default_rng(0))
-    category = draws.categories["C"]
+    category = draws.categories["C"][0]
     assert category.codes.tolist() == [[-3.0], [3.0]]
     assert category.causes == (0,)
     found = category.probabilities({0: np.array([-1.0, 1.0])})
     # it looks at 3,000 of the 8,000 rows: the standard error of a share is sqrt(0.21 / 1500) = 0.012
     np.testing.assert_allclose(found, [[0.8, 0.2], [0.3, 0.7]], atol=0.04)
-    few = TwinDraws.fit(pair_model(), x[::4], np.random.default_rng(0)).categories["C"]  # these are all looked at
+    few = TwinDraws.fit(pair_model(), x[::4], np.random.default_rng(0)).categories["C"][0]  # these are all looked at
     np.testing.assert_allclose(few.probabilities({0: np.array([-1.0, 1.0])}), [[0.8, 0.2], [0.3, 0.7]], atol=0.003)
 
 
@@ -139,7 +143,7 @@ def test_the_probabilities_of_three_levels_are_those_of_the_rows() -> None:
             for s, p in shares.items()
         ]
     )
-    category = TwinDraws.fit(three_model(), x, np.random.default_rng(0)).categories["C"]
+    category = TwinDraws.fit(three_model(), x, np.random.default_rng(0)).categories["C"][0]
     assert np.array_equal(category.codes, THREE)
     np.testing.assert_allclose(
         category.probabilities({0: np.array([-1.0, 1.0])}), [shares[-1.0], shares[1.0]], atol=0.005
@@ -155,7 +159,7 @@ def test_causes_that_tell_the_levels_without_fail_still_have_weights() -> None:
 def test_children_hear_the_level_that_was_drawn() -> None:
     """B = 0.5 * (0.25 C) + u: it moves by 0.5 * 0.25 * 6 with C, and not at all without it."""
     x = people_at(-1.0, np.arange(500) % 2, PAIR, 2)
-    draws = TwinDraws(pair_model(effect=0.5), {"C": by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8])})
+    draws = TwinDraws(pair_model(effect=0.5), {"C": (by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8]),)})
     twins = draws.draw(x, np.random.default_rng(0))
     moved = twins[:, 1] != x[:, 1]
     assert 0.2 < moved.mean() < 0.4
@@ -164,7 +168,7 @@ def test_children_hear_the_level_that_was_drawn() -> None:
     # of three levels, B hears both that one is left and that another is entered: 0.5 * 6 * (w_new - w_old)
     x = people_at(-1.0, np.arange(600) % 3, THREE, 1)
     thirds = [1 / 3, 1 / 3, 1 / 3]
-    twins = TwinDraws(three_model(), {"C": by_hand((1, 2, 3), THREE, thirds, [0.1, 0.3, 0.6])}).draw(
+    twins = TwinDraws(three_model(), {"C": (by_hand((1, 2, 3), THREE, thirds, [0.1, 0.3, 0.6]),)}).draw(
         x, np.random.default_rng(0)
     )
     before, after = x[:, 1:4].argmax(axis=1), twins[:, 1:4].argmax(axis=1)
@@ -181,10 +185,10 @@ def test_a_category_hears_its_causes_in_the_other_world() -> None:
     weight = np.log(0.8 / 0.2) / 2.0  # A = -2 gives 0.2, A = +2 gives 0.8
     category = _Category((2,), PAIR, (1,), np.array([[0.0, weight]]), np.zeros(2))
     x = np.column_stack([np.full(10_000, -1.0), np.full(10_000, -2.0), np.where(np.arange(10_000) < 2000, 3.0, -3.0)])
-    twins = TwinDraws(scm, {"C": category}).draw(x, np.random.default_rng(0))
+    twins = TwinDraws(scm, {"C": (category,)}).draw(x, np.random.default_rng(0))
     np.testing.assert_allclose(twins[:, 1], 2.0, atol=1e-12)
     assert (twins[:, 2] > 0.0).mean() == pytest.approx(0.8, abs=0.02)
-    kept = TwinDraws(scm, {"C": category}).draw(x, np.random.default_rng(0), cut=("A", "C"))
+    kept = TwinDraws(scm, {"C": (category,)}).draw(x, np.random.default_rng(0), cut=("A", "C"))
     assert np.array_equal(kept[:, 2], x[:, 2])
 
 
@@ -218,7 +222,7 @@ def test_in_a_chain_what_comes_after_the_cut_stays() -> None:
 
 def test_a_cut_changes_what_hears_it_and_no_chance() -> None:
     x = people_at(-1.0, np.arange(400) % 2, PAIR, 2)
-    draws = TwinDraws(pair_model(), {"C": by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8])})
+    draws = TwinDraws(pair_model(), {"C": (by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8]),)})
 
     def twins(cut: tuple[str, str] | None) -> np.ndarray:
         return draws.draw(x, np.random.default_rng(7), cut)
@@ -236,7 +240,7 @@ def test_a_cut_changes_what_hears_it_and_no_chance() -> None:
 
 def test_a_cut_from_a_category_is_one_of_all_its_columns() -> None:
     x = people_at(-1.0, np.arange(300) % 3, THREE, 1)
-    draws = TwinDraws(three_model(), {"C": by_hand((1, 2, 3), THREE, [0.4, 0.3, 0.3], [0.1, 0.1, 0.8])})
+    draws = TwinDraws(three_model(), {"C": (by_hand((1, 2, 3), THREE, [0.4, 0.3, 0.3], [0.1, 0.1, 0.8]),)})
     twins = draws.draw(x, np.random.default_rng(0), ("C", "B"))
     assert (twins[:, 1:4] != x[:, 1:4]).any()
     np.testing.assert_allclose(twins[:, 4], x[:, 4], atol=1e-12)
@@ -278,7 +282,29 @@ def test_the_same_generator_fits_the_same_probabilities() -> None:
     x = people_at(1.0, rng.integers(0, 2, 5000), PAIR, 2)
     x[:, 0] = rng.choice([-1.0, 1.0], 5000)
     one, same, other = (
-        TwinDraws.fit(pair_model(), x, np.random.default_rng(seed)).categories["C"] for seed in (1, 1, 2)
+        TwinDraws.fit(pair_model(), x, np.random.default_rng(seed)).categories["C"][0] for seed in (1, 1, 2)
     )
     assert np.array_equal(one.weights, same.weights)
     assert not np.array_equal(one.weights, other.weights)  # another 3,000 of the rows
+
+
+@pytest.mark.parametrize("fill", [-3.0, 3.0])
+def test_a_number_with_two_values_and_a_mark_for_missing_cells_is_two_columns(fill: float) -> None:
+    """S -> owner: 0.2 against 0.8; a twentieth of the cells is missing, filled, and marked."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    s = rng.choice([-1.0, 1.0], n)
+    owner = np.where(rng.random(n) < np.where(s > 0.0, 0.8, 0.2), 3.0, -3.0)
+    missing = rng.random(n) < 0.05
+    x = np.column_stack([s, np.where(missing, fill, owner), np.where(missing, 3.0, -3.0)])
+    model = learn_scm(x, ["S", "owner", "owner is missing"], "S", variables=["S", "owner", "owner"])
+    draws = TwinDraws.fit(model, x, rng)
+    assert draws.categories["owner"][0].columns == (1,)
+    twins = draws.draw(x, rng)
+    assert set(np.unique(twins[:, 1:])) == {-3.0, 3.0}
+    for sign in (-1.0, 1.0):
+        became = (twins[s == sign, 1] > 0.0).mean()
+        assert became == pytest.approx((x[s == -sign, 1] > 0.0).mean(), abs=0.02)
+    assert (twins[:, 2] > 0.0).mean() == pytest.approx(0.05, abs=0.01)
+    np.testing.assert_array_equal(draws.snapped(twins), twins)
+    np.testing.assert_array_equal(draws.snapped(x + np.array([0.0, 1.0, -1.0])), x)

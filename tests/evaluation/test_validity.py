@@ -44,7 +44,7 @@ def test_a_group_without_real_people_is_infinitely_far() -> None:
 def test_of_many_real_people_some_are_compared_with(monkeypatch: pytest.MonkeyPatch) -> None:
     people, real = draw_people(40, 0), draw_people(600, 1)
     exact = nearest(*people, *real)
-    monkeypatch.setattr(validity, "_MAX_ROWS", 60)
+    monkeypatch.setattr(validity, "MAX_ROWS", 60)
     one, same, other = (distance_to_real(*people, *real, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
