@@ -18,7 +18,7 @@ ROOMS = [
     ["errors"],
     ["config", "progress", "files"],
     ["published"],
-    ["training", "processes"],
+    ["training", "processes", "threads"],
     ["data"],
     ["causal", "detectors", "evaluation"],
     ["uncertainty", "verdict"],

@@ -28,6 +28,7 @@ from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.config import DiscoveryConfig, Knowledge
 from cfad_core.errors import InvalidDataError
 from cfad_core.progress import Progress
+from cfad_core.threads import one_thread
 
 if TYPE_CHECKING:
     from cfad_core.causal.paper import GraphAutoencoder
@@ -142,12 +143,14 @@ class Search:
             return self.config.l1
         return 0.05 if self.comparable_units else 0.01
 
+    @one_thread()
     def starting_point(self, moments: Moments, rng: np.random.Generator, progress: Progress) -> Floats | None:
         """Where to start in samples of the rows that the moments are of."""
         if not self.allowed.any():
             return None
         return starting_point(moments, self.allowed, self.belongs, self.l1, rng, progress)
 
+    @one_thread()
     def learn(
         self,
         x: Floats,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cfad_core.causal.graph import topological_order
 from cfad_core.causal.moments import has_three_values
 from cfad_core.causal.scm import StructuralModel
+from cfad_core.threads import one_thread
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +70,7 @@ class TwinDraws:
     categories: dict[str, tuple[_Category, ...]]  # by variable
 
     @staticmethod
+    @one_thread()
     def fit(scm: StructuralModel, x: Floats, rng: np.random.Generator) -> TwinDraws:
         """Fit the probabilities to the rows x (n, d) that the model was learned from, or to some of them."""
         rows = x if len(x) <= _MAX_ROWS else x[np.sort(rng.choice(len(x), _MAX_ROWS, replace=False))]
