@@ -109,17 +109,16 @@ def _what_if(audit: Measured, seed: list[int], progress: Progress) -> WhatIf:
             for method, threshold in audit.thresholds.items()
         }
 
-    variables, strengths = scm.strengths()
     starts = {scm.sensitive, *scm.affected_names}
-    edges = [(variables[j], variables[i]) for j, i in np.argwhere(strengths != 0.0) if variables[j] in starts]
-    edges = sorted(edges, key=lambda edge: -abs(strengths[variables.index(edge[0]), variables.index(edge[1])]))
+    strengths = {edge: abs(strength) for edge, strength in scm.edges().items() if edge[0] in starts}
+    edges = sorted(strengths, key=lambda edge: -strengths[edge])[:_MOST_CUT]
     found = []
-    for edge in edges[:_MOST_CUT]:
+    for edge in edges:
         found.append(ratio(edge))
         progress.check(STAGE)
     return WhatIf(
         people=len(judged),
-        edges=tuple(edges[:_MOST_CUT]),
+        edges=tuple(edges),
         whole=ratio(None),
         without={method: np.array([one[method] for one in found]) for method in audit.thresholds},
     )

@@ -297,7 +297,6 @@ class AuditResult:
 
     def summary(self) -> dict[str, Any]:
         """The content of ``audit.json``."""
-        variables, strengths = self.scm.strengths()
         return {
             "schema_version": SCHEMA_VERSION,
             "roles": self.roles.to_dict(),
@@ -311,11 +310,11 @@ class AuditResult:
             "judge": "true counterfactuals" if self.judge is None else "independent SCM",
             "encoding": self.encoding.to_dict(),
             "graph": {
-                "variables": variables,
+                "variables": self.scm.strengths()[0],
                 "affected_by_sensitive": list(self.scm.affected_names),
                 "edges": [
-                    {"cause": variables[j], "effect": variables[i], "weight": float(strengths[j, i])}
-                    for j, i in np.argwhere(strengths != 0.0)
+                    {"cause": cause, "effect": effect, "weight": weight}
+                    for (cause, effect), weight in self.scm.edges().items()
                 ],
             },
             "methods": {

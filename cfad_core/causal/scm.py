@@ -90,6 +90,11 @@ class StructuralModel:
             return variables, self.weights
         return variables, strength_between(self.weights, belongs)
 
+    def edges(self) -> dict[tuple[str, str], float]:
+        """How strongly each cause acts on each of its effects, by the names of the two variables."""
+        variables, strengths = self.strengths()
+        return {(variables[j], variables[i]): float(strengths[j, i]) for j, i in np.argwhere(strengths != 0.0)}
+
     def reconstruct(self, x: Floats) -> Floats:
         """What the structural equations expect of each variable, ``A^T f(x) + b``, shape (n, d)."""
         x = self._checked(x)

@@ -26,8 +26,6 @@ def add_to(commands: Commands) -> None:
 
 
 def _graph(options: argparse.Namespace) -> None:
-    import numpy as np
-
     from cfad_core.causal.exchange import knowledge_to_json, write_graph
     from cfad_core.files import check_file, staged_file
 
@@ -39,8 +37,7 @@ def _graph(options: argparse.Namespace) -> None:
         content = knowledge_to_json(result.config.knowledge).encode("utf-8")
         written = "The domain knowledge"
     else:
-        variables, strengths = result.scm.strengths()
-        edges = {(variables[j], variables[i]): float(strengths[j, i]) for j, i in np.argwhere(strengths != 0.0)}
+        variables, edges = result.scm.strengths()[0], result.scm.edges()
         content = write_graph(variables, edges, options.out.name)
         written = f"The causal graph ({len(variables)} variables, {len(edges)} edges)"
     with staged_file(options.out) as path:

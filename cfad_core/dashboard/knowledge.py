@@ -176,14 +176,7 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
 
 def graph_file(result: AuditResult, suffix: str) -> bytes:
     """The learned graph as a file that can be uploaded again."""
-    variables, strengths = result.scm.strengths()
-    edges = {
-        (cause, effect): float(strengths[j, i])
-        for j, cause in enumerate(variables)
-        for i, effect in enumerate(variables)
-        if strengths[j, i] != 0.0
-    }
-    return write_graph(variables, edges, f"graph{suffix}")
+    return write_graph(result.scm.strengths()[0], result.scm.edges(), f"graph{suffix}")
 
 
 def offer_graph(record: AuditRecord, result: AuditResult) -> None:

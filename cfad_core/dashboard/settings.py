@@ -77,7 +77,7 @@ def _choose_graphs(usual: int) -> int | None:
             100,
             usual,
             2,
-            help="Each is learned from a random half of the rows. 20 take about as long as all the rest; 0: not told.",
+            help="Each is learned from a random half of the rows. 20 take up to as long as all the rest; 0: not told.",
         )
     )
     if graphs % 2 or graphs == 2:
