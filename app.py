@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.config import preset
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.drafts import demo_draft, sample_draft, start
-from cfad_core.dashboard.services import store
-from cfad_core.dashboard.state import keep
-from cfad_core.dashboard.tables import audits_table
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.drafts import demo_draft, sample_draft, start
+from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.state import keep
+from cfad_core.apps.dashboard.tables import audits_table
+from cfad_core.core.config import preset
 
 frame.open_page("Home")
 st.title("Would the detector have flagged the same person, had they belonged to the other group?")

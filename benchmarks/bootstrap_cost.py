@@ -14,17 +14,17 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from cfad_core.causal.discovery import Search, learn_scm
-from cfad_core.causal.resampling import learn_from_halves
-from cfad_core.cli.output import aligned
-from cfad_core.config import DiscoveryConfig, Knowledge
-from cfad_core.data.datasets import load_adult, load_compas, load_german
+from cfad_core.apps.cli.output import aligned
+from cfad_core.causal.discovery.search import Search, learn_scm
+from cfad_core.causal.subsampling import learn_from_halves
+from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import fit_encoding
 from cfad_core.data.roles import ColumnRoles, resolve_roles
+from cfad_core.data.sets.public import load_adult, load_compas, load_german
+from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.data.split import stratified_split
 from cfad_core.data.suggestions import suggest_roles
-from cfad_core.data.synthetic import generate_synthetic
-from cfad_core.progress import Progress
 
 
 def main() -> None:

@@ -19,19 +19,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from cfad_core.audit import run_audit
-from cfad_core.cli.output import TerminalProgress, aligned
-from cfad_core.config import AuditConfig
+from cfad_core.apps.cli.output import TerminalProgress, aligned
+from cfad_core.audit.result import AuditResult
+from cfad_core.audit.run import run_audit
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import AuditConfig
+from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.twin import twin_score
 from cfad_core.evaluation.densities import distances
-from cfad_core.jobs import Task, run_many
-from cfad_core.progress import Progress
-from cfad_core.result import AuditResult
-
-Floats = NDArray[np.float64]
+from cfad_core.runs.executor import Task, run_many
 
 MECHANISMS = ("cos", "tanh", "linear", "mixed")
 METHODS = ("pca", "iforest", "ae", "cfad", "twin")

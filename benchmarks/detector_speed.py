@@ -14,10 +14,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from cfad_core.config import AuditConfig
-from cfad_core.detectors.base import SavedDetector, TrainingRows, alike_by_variance
-from cfad_core.detectors.catalogue import CATALOGUE
-from cfad_core.progress import Progress
+from cfad_core.core.config import AuditConfig
+from cfad_core.core.progress import Progress
+from cfad_core.detectors.protocol import SavedDetector, TrainingRows, alike_by_variance
+from cfad_core.detectors.registry import CATALOGUE
 
 COLUMNS = 19
 

@@ -26,15 +26,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from cfad_core.causal.graph import structural_hamming_distance
-from cfad_core.data.synthetic import simulate
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.data.sets.synthetic import simulate
 
 RUNNER = Path(__file__).resolve().parent / "peers.py"
 PINS = (
@@ -93,7 +90,7 @@ class Task:
         return f"{self.world}-{self.scale}-{self.rows}-{self.seed}"
 
 
-def draw_world(kind: str, rows: int, seed: int) -> tuple[Floats, Mask]:
+def draw_world(kind: str, rows: int, seed: int) -> tuple[Floats, Bools]:
     """Rows (n, d), S first, and the true edges; a seed's graph is the same for every kind and size.
 
     ``linear``, ``cos`` and ``tanh`` have one mechanism for all edges and noise of variance 1, which is what
@@ -162,13 +159,13 @@ def rescale(x: Floats, scale: str) -> Floats:
     return np.asarray(mapped, dtype=np.float64)
 
 
-def rising(x: Floats, truth: Mask) -> float:
+def rising(x: Floats, truth: Bools) -> float:
     """Share of true edges whose effect varies more than its cause: 1 gives the order away, 0.5 tells nothing."""
     spread = x.var(axis=0)
     return float(np.mean([spread[i] > spread[j] for j, i in np.argwhere(truth)]))
 
 
-def judge(found: dict[str, Any], truth: Mask) -> dict[str, int]:
+def judge(found: dict[str, Any], truth: Bools) -> dict[str, int]:
     """Pairs of variables: joined as in truth, the other way round, joined or not joined wrongly.
 
     Arrows into S are removed from every method's graph. An undirected edge is right if the truth has it in either
@@ -323,7 +320,7 @@ def main() -> None:
     ]
     records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
-        folder, truths, hints = Path(name), dict[str, Mask](), dict[str, float]()
+        folder, truths, hints = Path(name), dict[str, Bools](), dict[str, float]()
         for task in tasks:
             x, truths[task.name] = draw_world(task.world, task.rows, task.seed)
             x = rescale(x, task.scale)

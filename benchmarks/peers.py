@@ -37,7 +37,7 @@ CAM_LEVEL, CAM_CAUSES = 0.01, 3  # the library has no defaults; these are of its
 def cfad() -> Learner:
     """Joint mode of this project, with its defaults."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    discovery = importlib.import_module("cfad_core.causal.discovery")
+    discovery = importlib.import_module("cfad_core.causal.discovery.search")
 
     def learn(x: Matrix, comparable: bool) -> Edges:
         names = [str(k) for k in range(x.shape[1])]

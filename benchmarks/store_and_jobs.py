@@ -14,20 +14,20 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from cfad_core.config import preset
+from cfad_core.core.config import preset
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.sample import generate_sample
+from cfad_core.data.sets.sample import generate_sample
 from cfad_core.data.suggestions import suggest_roles
-from cfad_core.database import AUDITS
-from cfad_core.jobs import Executor, wait_for
-from cfad_core.store import Store
+from cfad_core.runs.database import AUDITS
+from cfad_core.runs.executor import Executor, wait_for
+from cfad_core.runs.store import Store
 
 _DIRECT = """
 import sys, time
 from pathlib import Path
 import pandas as pd, torch
-from cfad_core.audit import run_audit
-from cfad_core.store import Store
+from cfad_core.audit.run import run_audit
+from cfad_core.runs.store import Store
 given = Store(Path(sys.argv[1])).inputs(sys.argv[2])
 start = time.perf_counter()
 run_audit(given.table, given.roles, given.config)

@@ -18,12 +18,12 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the tests' browser is used
 
-from cfad_core.audit import run_audit  # noqa: E402
-from cfad_core.config import AuditConfig, DetectorConfig  # noqa: E402
+from cfad_core.audit.result import AuditResult, MethodScores, People  # noqa: E402
+from cfad_core.audit.run import run_audit  # noqa: E402
+from cfad_core.core.config import AuditConfig, DetectorConfig  # noqa: E402
 from cfad_core.data.roles import ColumnRoles  # noqa: E402
-from cfad_core.result import AuditResult, MethodScores, People  # noqa: E402
-from cfad_core.store import Store, headline  # noqa: E402
-from tests.browser import Visitor, app, browser  # noqa: E402
+from cfad_core.runs.store import Store, headline  # noqa: E402
+from tests.apps.browser import Visitor, app, browser  # noqa: E402
 from tests.conftest import make_people  # noqa: E402
 
 

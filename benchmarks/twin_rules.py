@@ -14,10 +14,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from cfad_core import ColumnRoles, generate_synthetic, preset, run_audit
-from cfad_core.config import PAPER_QUANTILES, TwinRule
+from cfad_core.core.config import PAPER_QUANTILES, TwinRule
 from cfad_core.detectors.twin import twin_score
 from cfad_core.evaluation.metrics import auc_pr
-from cfad_core.evaluation.operating import Outcomes, ScoreCurve
+from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
 
 RULES: tuple[TwinRule, ...] = ("mean", "max", "min")
 

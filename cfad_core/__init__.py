@@ -9,29 +9,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cfad_core.audit import run_audit
-    from cfad_core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
+    from cfad_core.audit.result import AuditResult
+    from cfad_core.audit.run import run_audit
+    from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
+    from cfad_core.core.errors import AuditCancelled, CfadError
+    from cfad_core.core.progress import Progress
     from cfad_core.data.roles import ColumnRoles
-    from cfad_core.data.synthetic import generate_synthetic
-    from cfad_core.errors import AuditCancelled, CfadError
-    from cfad_core.progress import Progress
-    from cfad_core.result import AuditResult
+    from cfad_core.data.sets.synthetic import generate_synthetic
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AuditCancelled": "cfad_core.errors",
-    "AuditConfig": "cfad_core.config",
-    "AuditResult": "cfad_core.result",
-    "CfadError": "cfad_core.errors",
+    "AuditCancelled": "cfad_core.core.errors",
+    "AuditConfig": "cfad_core.core.config",
+    "AuditResult": "cfad_core.audit.result",
+    "CfadError": "cfad_core.core.errors",
     "ColumnRoles": "cfad_core.data.roles",
-    "DetectorConfig": "cfad_core.config",
-    "DiscoveryConfig": "cfad_core.config",
-    "Knowledge": "cfad_core.config",
-    "Progress": "cfad_core.progress",
-    "generate_synthetic": "cfad_core.data.synthetic",
-    "preset": "cfad_core.config",
-    "run_audit": "cfad_core.audit",
+    "DetectorConfig": "cfad_core.core.config",
+    "DiscoveryConfig": "cfad_core.core.config",
+    "Knowledge": "cfad_core.core.config",
+    "Progress": "cfad_core.core.progress",
+    "generate_synthetic": "cfad_core.data.sets.synthetic",
+    "preset": "cfad_core.core.config",
+    "run_audit": "cfad_core.audit.run",
 }
 
 __all__ = [

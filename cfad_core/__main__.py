@@ -2,7 +2,7 @@
 
 import sys
 
-from cfad_core.cli import main
+from cfad_core.apps.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

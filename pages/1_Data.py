@@ -6,14 +6,14 @@ import dataclasses
 
 import streamlit as st
 
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.drafts import BUILT_IN
-from cfad_core.dashboard.roles_editor import edit_roles, show_problems, show_sizes
-from cfad_core.dashboard.state import Draft, draft, keep
-from cfad_core.dashboard.text import plain
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.drafts import BUILT_IN
+from cfad_core.apps.dashboard.roles_editor import edit_roles, show_problems, show_sizes
+from cfad_core.apps.dashboard.state import Draft, draft, keep
+from cfad_core.apps.dashboard.text import plain
+from cfad_core.core.errors import CfadError
 from cfad_core.data.readers import EXCEL_SUFFIXES, SUFFIXES, excel_sheets, read_table
 from cfad_core.data.validation import validate
-from cfad_core.errors import CfadError
 
 frame.open_page("Data")
 st.title("Data")

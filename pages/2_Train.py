@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.drafts import start
-from cfad_core.dashboard.progress import finished_view, watch
-from cfad_core.dashboard.settings import settings
-from cfad_core.dashboard.state import draft
-from cfad_core.dashboard.text import plain
-from cfad_core.errors import CfadError
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.drafts import start
+from cfad_core.apps.dashboard.progress import finished_view, watch
+from cfad_core.apps.dashboard.settings import settings
+from cfad_core.apps.dashboard.state import draft
+from cfad_core.apps.dashboard.text import plain
+from cfad_core.core.errors import CfadError
 
 frame.open_page("Train")
 st.title("Train")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.graph_views import counts, edge_by_edge, edges_table, how_sure, seldom_found, show_edges
-from cfad_core.dashboard.knowledge import edit_knowledge, offer_graph
-from cfad_core.dashboard.sureness import offer_measuring
-from cfad_core.dashboard.text import plain
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.graph_views import counts, edge_by_edge, edges_table, how_sure, seldom_found, show_edges
+from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
+from cfad_core.apps.dashboard.sureness import offer_measuring
+from cfad_core.apps.dashboard.text import plain
 from cfad_core.figures import adjacency_figure, graph_figure
 
 frame.open_page("Causal graph")

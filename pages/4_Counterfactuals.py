@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.config import METHOD_NAMES
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.glossary import HELP
-from cfad_core.dashboard.people import FAR, FLIPS, contributions_of, list_people, side_by_side, twin_warning
-from cfad_core.dashboard.services import people_table
-from cfad_core.dashboard.text import number, percent, plain
-from cfad_core.dashboard.thresholds import operating_threshold
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.people import FAR, FLIPS, contributions_of, list_people, side_by_side, twin_warning
+from cfad_core.apps.dashboard.services import people_table
+from cfad_core.apps.dashboard.text import number, percent, plain
+from cfad_core.apps.dashboard.thresholds import operating_threshold
+from cfad_core.core.config import METHOD_NAMES
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.figures import contributions_figure
 

@@ -7,15 +7,15 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from cfad_core.config import METHOD_NAMES, OURS
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.glossary import HELP
-from cfad_core.dashboard.sureness import distance_of, kind, no_path, span
-from cfad_core.dashboard.text import percent, plain
-from cfad_core.dashboard.thresholds import operating_threshold
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.sureness import distance_of, kind, no_path, span
+from cfad_core.apps.dashboard.text import percent, plain
+from cfad_core.apps.dashboard.thresholds import operating_threshold
+from cfad_core.audit.result import MethodScores
+from cfad_core.core.config import METHOD_NAMES, OURS
 from cfad_core.evaluation.densities import distances
 from cfad_core.figures import densities_figure
-from cfad_core.result import MethodScores
 
 _PANELS = 4
 

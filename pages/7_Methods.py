@@ -6,9 +6,8 @@ import dataclasses
 
 import streamlit as st
 
-from cfad_core.config import METHOD_NAMES, METHODS
-from cfad_core.dashboard import frame, glossary
-from cfad_core.dashboard.comparison import (
+from cfad_core.apps.dashboard import frame, glossary
+from cfad_core.apps.dashboard.comparison import (
     SETTING_NAMES,
     any_waits,
     missing,
@@ -18,15 +17,16 @@ from cfad_core.dashboard.comparison import (
     variant_lines,
     variants,
 )
-from cfad_core.dashboard.drafts import again
-from cfad_core.dashboard.paper_results import show_paper_results
-from cfad_core.dashboard.progress import run_with_seeds
-from cfad_core.dashboard.services import curves_of, store
-from cfad_core.dashboard.tables import metrics_table, show_metrics
-from cfad_core.dashboard.thresholds import tradeoff
+from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.paper_results import show_paper_results
+from cfad_core.apps.dashboard.progress import run_with_seeds
+from cfad_core.apps.dashboard.services import curves_of, store
+from cfad_core.apps.dashboard.tables import metrics_table, show_metrics
+from cfad_core.apps.dashboard.thresholds import tradeoff
+from cfad_core.audit.result import AuditResult
+from cfad_core.core.config import METHOD_NAMES, METHODS
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
-from cfad_core.result import AuditResult
-from cfad_core.store import AuditRecord
+from cfad_core.runs.store import AuditRecord
 
 
 def this_audit(record: AuditRecord, result: AuditResult) -> None:

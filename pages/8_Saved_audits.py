@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from cfad_core.dashboard import frame
-from cfad_core.dashboard.downloads import offer_downloads
-from cfad_core.dashboard.services import result_of, store
-from cfad_core.dashboard.tables import audits_table, metrics_table
-from cfad_core.dashboard.text import plain
-from cfad_core.errors import CfadError
-from cfad_core.store import AuditRecord
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.downloads import offer_downloads
+from cfad_core.apps.dashboard.services import result_of, store
+from cfad_core.apps.dashboard.tables import audits_table, metrics_table
+from cfad_core.apps.dashboard.text import plain
+from cfad_core.core.errors import CfadError
+from cfad_core.runs.store import AuditRecord
 
 
 def change(record: AuditRecord) -> None:

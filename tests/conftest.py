@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 import torch
 
-from cfad_core.causal.scm import StructuralModel
+from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
-from cfad_core.config import AuditConfig, DetectorConfig
-from cfad_core.data.datasets import data_folder, fetch
+from cfad_core.core.config import AuditConfig, DetectorConfig
+from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.progress import Progress
+from cfad_core.data.sets.public import data_folder, fetch
 
 torch.set_num_threads(1)  # the networks here are tiny: threads would only wait for each other
 

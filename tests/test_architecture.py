@@ -1,4 +1,4 @@
-"""Data walks one way: a room may use the rooms above it, never those below."""
+"""Data walks one way: a room may use the rooms above it, never those below or beside it."""
 
 from __future__ import annotations
 
@@ -13,61 +13,37 @@ import cfad_core
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# From top to bottom. A module may import modules of its own room and of the rooms above it.
-ROOMS = [
-    ["errors"],
-    ["config", "progress", "files"],
-    ["published"],
-    ["training", "processes", "threads"],
-    ["data"],
-    ["causal", "detectors", "evaluation"],
-    ["uncertainty", "verdict"],
-    ["measuring"],
-    ["result"],
-    ["notices"],
-    ["audit"],
-    ["benchmark"],
-    ["experiments"],
-    ["database", "migrations"],
-    ["store"],
-    ["archive"],
-    ["jobs"],
-    ["reproduction"],
-    ["figures"],
-    ["report"],
-    ["reproduction_report"],
-    ["cli", "dashboard"],
-    ["__main__"],
-]
-FLOOR = {name: level for level, room in enumerate(ROOMS) for name in room}
-# Detectors get counterfactual arrays: they do not know the SCM. Evaluation sees scores only.
-STRANGERS = {"causal": {"detectors", "evaluation", "data"}, "detectors": {"causal", "evaluation", "data"}}
-STRANGERS["evaluation"] = {"causal", "detectors", "data"}
-HOMES = {"streamlit": {"dashboard"}, "plotly": {"figures", "report"}, "kaleido": {"figures"}}
-HEAVY = {
-    "torch",
-    "pandas",
-    "scipy",
-    "sklearn",
-    "pyarrow",
-    "plotly",
-    "kaleido",
-    "streamlit",
-    "dask",
-    "networkx",
-    "sqlalchemy",
-    "alembic",
-    "distributed",
+# By room, the rooms that it may use besides itself
+DATA = {"core", "data"}
+AUDIT = {*DATA, "causal", "detectors", "evaluation", "audit"}
+ROOMS: dict[str, set[str]] = {
+    "core": set(),
+    "data": {"core"},
+    "causal": {"core"},
+    "detectors": {"core"},
+    "evaluation": {"core"},
+    "audit": AUDIT,
+    "figures": {"core", "evaluation"},
+    "runs": AUDIT,
+    "paper": {*AUDIT, "runs", "figures"},
+    "apps": {*AUDIT, "runs", "figures", "paper"},
 }
+# By library, the only places that may import it
+HOMES = {"streamlit": "apps/dashboard", "plotly": "figures", "kaleido": "figures", "sqlalchemy": "runs"}
+HEAVY = {
+    *{"torch", "pandas", "scipy", "sklearn", "pyarrow", "plotly", "kaleido", "streamlit", "networkx"},
+    *{"dask", "distributed", "sqlalchemy", "alembic"},
+}
+LONGEST_FUNCTION, LONGEST_MODULE, LONGEST_PAGE = 40, 400, 150  # lines; of a function without its docstring
+SOURCES = sorted(
+    path for path in (ROOT / "cfad_core").rglob("*.py") if "versions" not in path.parts
+)  # migrations are data
+PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
 
 
-def modules() -> list[Path]:
-    return sorted((ROOT / "cfad_core").rglob("*.py"))
-
-
-def room_of(path: Path) -> str:
-    parts = path.relative_to(ROOT / "cfad_core").with_suffix("").parts
-    return parts[0]
+def place_of(path: Path) -> str:
+    """Where a module is in the house: ``causal/discovery/joint``."""
+    return path.relative_to(ROOT / "cfad_core").with_suffix("").as_posix()
 
 
 def imports(path: Path) -> set[str]:
@@ -78,40 +54,48 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: import by full name"
             found.add(str(node.module))
-            if node.module == "cfad_core":  # names of the package itself are modules, or stand for them
+            if node.module == "cfad_core":  # names of the package itself stand for modules
                 found.update(cfad_core._HOMES.get(alias.name, f"cfad_core.{alias.name}") for alias in node.names)
     return found
 
 
-def complaints(room: str, path: Path) -> list[str]:
-    found = []
+def complaints(place: str, path: Path) -> list[str]:
+    """What a module at a place of the house imports and must not."""
+    found, room = [], place.partition("/")[0]
     for name in imports(path):
         top, *rest = name.split(".")
-        if top == "cfad_core" and rest and rest[0] in FLOOR:
-            if FLOOR[rest[0]] > FLOOR[room]:
-                found.append(f"{path} looks down at {name}")
-            if rest[0] in STRANGERS.get(room, set()):
-                found.append(f"{path} must not know {name}")
-        if top in HOMES and room not in HOMES[top]:
-            found.append(f"{path} must not use {top}")
+        if top == "cfad_core" and rest and rest[0] in ROOMS and rest[0] not in {room, *ROOMS[room]}:
+            found.append(f"{place} must not use {name}")
+        if top in HOMES and not place.startswith(HOMES[top]):
+            found.append(f"{place} must not use {top}")
     return found
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", SOURCES, ids=place_of)
 def test_imports_point_upwards(path: Path) -> None:
-    room = room_of(path)
-    if room != "__init__":
-        assert room in FLOOR, f"{path} belongs to no room; give it one in ROOMS"
-        assert complaints(room, path) == []
+    place = place_of(path)
+    if place not in ("__init__", "__main__"):
+        assert place.partition("/")[0] in ROOMS, f"{place} belongs to no room"
+        assert complaints(place, path) == []
+
+
+def test_every_room_is_there() -> None:
+    folders = {path.name for path in (ROOT / "cfad_core").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(ROOMS)
+
+
+def test_tests_mirror_the_rooms() -> None:
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == set(ROOMS)
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "from cfad_core.audit import run_audit",
+        "from cfad_core.audit.run import run_audit",
         "from cfad_core import run_audit",
         "from cfad_core import audit",
-        "import cfad_core.audit",
+        "import cfad_core.audit.run",
         "import streamlit",
         "    from plotly import graph_objects",
     ],
@@ -119,11 +103,11 @@ def test_imports_point_upwards(path: Path) -> None:
 def test_the_rule_can_fail(tmp_path: Path, line: str) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(f"def f():\n    {line.strip()}\n")
-    assert len(complaints("data", bad)) == 1
+    assert len(complaints("data/bad", bad)) == 1
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    code = "import sys, cfad_core, cfad_core.cli; print(*sys.modules)"
+    code = "import sys, cfad_core, cfad_core.apps.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert not HEAVY & set(loaded.split())
 
@@ -133,3 +117,21 @@ def test_every_public_name_can_be_imported() -> None:
         assert getattr(cfad_core, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = cfad_core.nothing
+
+
+def functions(path: Path) -> list[tuple[str, int]]:
+    """The functions of a module, and how many lines each has without its docstring."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            first = node.body[0]
+            text = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) is not None else 0
+            found.append((node.name, node.end_lineno - node.lineno + 1 - text))
+    return found
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_functions_and_modules_are_short(path: Path) -> None:
+    most = LONGEST_PAGE if path in PAGES else LONGEST_MODULE
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= most
+    assert [(name, lines) for name, lines in functions(path) if lines > LONGEST_FUNCTION] == []

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise, product
 from typing import NoReturn
 
-from cfad_core.errors import InvalidConfigError
+from cfad_core.core.errors import InvalidConfigError
 
 Edge = tuple[str, str]
 

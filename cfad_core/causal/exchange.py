@@ -20,8 +20,8 @@ import numpy as np
 
 from cfad_core.causal.dot import parse_dot, write_dot
 from cfad_core.causal.graph import find_cycle
-from cfad_core.config import Knowledge, from_plain
-from cfad_core.errors import InvalidConfigError
+from cfad_core.core.config import Knowledge, from_plain
+from cfad_core.core.errors import InvalidConfigError
 
 Edge = tuple[str, str]
 

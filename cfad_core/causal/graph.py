@@ -10,16 +10,13 @@ from collections.abc import Iterable, Sequence
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
-from cfad_core.config import Knowledge
-from cfad_core.errors import InvalidConfigError
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.config import Knowledge
+from cfad_core.core.errors import InvalidConfigError
 
 
-def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) -> Mask:
+def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) -> Bools:
     """Edges that domain knowledge leaves open, shape (d, d): of complete knowledge the required ones alone.
 
     Raises
@@ -53,7 +50,7 @@ def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) ->
     return required if knowledge.complete else allowed
 
 
-def required_edges(names: Sequence[str], knowledge: Knowledge) -> Mask:
+def required_edges(names: Sequence[str], knowledge: Knowledge) -> Bools:
     """Edges that must be in the graph, shape (d, d)."""
     position = {name: k for k, name in enumerate(names)}
     required = np.zeros((len(names), len(names)), dtype=np.bool_)
@@ -95,13 +92,13 @@ def strength_between(weights: Floats, belongs: Floats) -> Floats:
     return strength
 
 
-def spread(edges: Mask, belongs: Floats) -> Mask:
+def spread(edges: Bools, belongs: Floats) -> Bools:
     """Edges between variables as edges between their columns."""
-    columns: Mask = (belongs @ edges.astype(np.float64) @ belongs.T) > 0.0
+    columns: Bools = (belongs @ edges.astype(np.float64) @ belongs.T) > 0.0
     return columns
 
 
-def prune(weights: Floats, share: float, keep: Mask | None = None) -> Floats:
+def prune(weights: Floats, share: float, keep: Bools | None = None) -> Floats:
     """Drop edges weaker than ``share`` of the strongest, except those to ``keep``."""
     strength = np.abs(weights)
     strong = strength >= share * strength.max(initial=0.0)
@@ -110,7 +107,7 @@ def prune(weights: Floats, share: float, keep: Mask | None = None) -> Floats:
     return np.where(strong, weights, 0.0)
 
 
-def break_cycles(weights: Floats, keep: Mask | None = None) -> Floats:
+def break_cycles(weights: Floats, keep: Bools | None = None) -> Floats:
     """Drop the weakest edge of each cycle until none is left; edges to ``keep`` are never dropped.
 
     Every turn removes an edge, so this ends, and what it returns is acyclic.
@@ -123,7 +120,7 @@ def break_cycles(weights: Floats, keep: Mask | None = None) -> Floats:
     return weights
 
 
-def find_cycle(edges: Mask) -> list[tuple[int, int]]:
+def find_cycle(edges: Bools) -> list[tuple[int, int]]:
     """The edges of one cycle, or none."""
     try:
         return [(int(j), int(i)) for j, i in nx.find_cycle(_digraph(edges))]
@@ -131,23 +128,23 @@ def find_cycle(edges: Mask) -> list[tuple[int, int]]:
         return []
 
 
-def topological_order(edges: Mask) -> list[int]:
+def topological_order(edges: Bools) -> list[int]:
     """Causes before effects; ties by position, so the order is stable."""
     return [int(i) for i in nx.lexicographical_topological_sort(_digraph(edges))]
 
 
-def descendants(edges: Mask, node: int) -> frozenset[int]:
+def descendants(edges: Bools, node: int) -> frozenset[int]:
     """Every variable that ``node`` reaches."""
     return frozenset(int(i) for i in nx.descendants(_digraph(edges), node))
 
 
-def structural_hamming_distance(first: Mask, second: Mask) -> int:
+def structural_hamming_distance(first: Bools, second: Bools) -> int:
     """Pairs of variables that the two graphs join differently; a reversed edge counts once."""
     differs = (first != second) | (first != second).T
     return int(np.count_nonzero(np.triu(differs, k=1)))
 
 
-def _digraph(edges: Mask) -> nx.DiGraph[int]:
+def _digraph(edges: Bools) -> nx.DiGraph[int]:
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(edges)))
     pairs: Iterable[tuple[int, int]] = ((int(j), int(i)) for j, i in np.argwhere(edges))

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cfad_core.causal.discovery.moments import has_three_values
 from cfad_core.causal.graph import topological_order
-from cfad_core.causal.moments import has_three_values
-from cfad_core.causal.scm import StructuralModel
-from cfad_core.threads import one_thread
-
-Floats = NDArray[np.float64]
+from cfad_core.causal.model import StructuralModel
+from cfad_core.core.arrays import Floats
+from cfad_core.core.threads import one_thread
 
 _MAX_ROWS = 3_000  # to fit the levels' probabilities to
 _SMALLEST = 1e-6  # probability of a level

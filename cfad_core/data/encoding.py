@@ -21,12 +21,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.config import Categories, Scaling, from_plain
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import Categories, Scaling, from_plain
+from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.groups import Groups
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.errors import InvalidDataError
 
-Floats = NDArray[np.float64]
 Kind = Literal["number", "date", "category"]
 
 MISSING = "(missing)"

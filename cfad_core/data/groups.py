@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from cfad_core.core.arrays import Floats
 
 _MAX_LISTED = 8
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from cfad_core.errors import InvalidDataError
+from cfad_core.core.errors import InvalidDataError
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 EXCEL_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cfad_core.config import from_plain
+from cfad_core.core.config import from_plain
+from cfad_core.core.errors import InvalidDataError
+from cfad_core.data.findings import Problem, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
-from cfad_core.data.problems import Problem, refuse_errors
-from cfad_core.errors import InvalidDataError
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.intp]
+from cfad_core.core.arrays import Rows
 
 
 def stratified_split(strata: NDArray[np.generic], share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from cfad_core.errors import InvalidArtifactError
-from cfad_core.files import staged_file
+from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.core.files import staged_file
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 

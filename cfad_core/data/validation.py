@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.data.encoding import MAX_LEVELS, as_texts, kind_of, too_large, unreadable
+from cfad_core.data.findings import Problem
 from cfad_core.data.groups import Groups, listed, matches
-from cfad_core.data.problems import Problem
 from cfad_core.data.roles import ColumnRoles, resolve_roles, role_problems
 
 MIN_GROUP_ROWS = 30

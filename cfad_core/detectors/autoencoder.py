@@ -20,10 +20,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cfad_core.config import DetectorConfig
-from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
-from cfad_core.progress import Progress
-from cfad_core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import DetectorConfig
+from cfad_core.core.progress import Progress
+from cfad_core.core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
+from cfad_core.detectors.protocol import Inputs, State, TrainingRows, in_blocks
 
 _CODED = 0.96  # share of the variance that the code has room for
 _LARGEST_CODE = 32

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cfad_core.config import BaselineConfig
-from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
-from cfad_core.progress import Progress
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import BaselineConfig
+from cfad_core.core.progress import Progress
+from cfad_core.detectors.protocol import Inputs, State, TrainingRows, in_blocks
 
 EXACT_KERNEL_ROWS = 15_000  # beyond, the exact one-class SVM takes minutes
 _PADDED = 16  # what the number of anchors is padded to when scoring

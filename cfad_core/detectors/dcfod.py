@@ -21,10 +21,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cfad_core.config import DcfodConfig
-from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows, in_blocks
-from cfad_core.progress import Progress
-from cfad_core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import DcfodConfig
+from cfad_core.core.progress import Progress
+from cfad_core.core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
+from cfad_core.detectors.protocol import Inputs, State, TrainingRows, in_blocks
 
 STAGE = "dcfod"
 _RECONSTRUCTION, _ADVERSARY = 8.0, 100.0  # weights in the loss

@@ -18,11 +18,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cfad_core.config import FairodConfig
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import FairodConfig
+from cfad_core.core.progress import Progress
+from cfad_core.core.training import dense_network, network_from_state, network_state, train
 from cfad_core.detectors.autoencoder import squared_errors
-from cfad_core.detectors.base import Floats, Inputs, State, TrainingRows
-from cfad_core.progress import Progress
-from cfad_core.training import dense_network, network_from_state, network_state, train
+from cfad_core.detectors.protocol import Inputs, State, TrainingRows
 
 STAGE = "fairod"
 _STEEPNESS = 100.0  # c: how close a soft rank is to a rank

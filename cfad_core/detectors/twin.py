@@ -9,11 +9,9 @@ as good as the two models agree.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cfad_core.config import TwinRule
-
-Floats = NDArray[np.float64]
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import TwinRule
 
 
 def twin_score(score: Floats, score_counterfactual: Floats, rule: TwinRule) -> Floats:

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.densities import distances
-from cfad_core.evaluation.operating import Outcomes, ScoreCurve
-
-Floats = NDArray[np.float64]
+from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
 
 CONFIDENCE = 0.9
 ENOUGH = 19  # values; the bounds of fewer are the smallest and the largest

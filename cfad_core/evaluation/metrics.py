@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cfad_core.evaluation.operating import Outcomes, ScoreCurve
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ through ``escaped``; they are shown at numbered positions, as two of them may be
 
 from __future__ import annotations
 
+from cfad_core.core.arrays import Floats
 from cfad_core.figures.details import comparison_figure, contributions_figure, rates_figure, training_figure
 from cfad_core.figures.experiments import (
     adjacency_pair_figure,
@@ -28,12 +29,11 @@ from cfad_core.figures.style import (
     PATTERNS,
     STRONG_GREY,
     SYMBOLS,
-    Floats,
     Style,
     escaped,
     method_style,
 )
-from cfad_core.figures.sureness import MOST_BARS, reach_figure, what_if_figure
+from cfad_core.figures.uncertainty import MOST_BARS, reach_figure, what_if_figure
 from cfad_core.figures.writing import check_images, write_figure, write_figures
 
 __all__ = [

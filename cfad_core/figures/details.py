@@ -9,11 +9,11 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
+from cfad_core.core.arrays import Floats
 from cfad_core.figures.style import (
     DASHES,
     HOVER_LIMIT,
     PALETTE,
-    Floats,
     dressed,
     escaped,
     fill,

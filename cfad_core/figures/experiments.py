@@ -10,6 +10,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
+from cfad_core.core.arrays import Floats
 from cfad_core.figures.graphs import adjacency_heatmap, with_adjacency_axes
 from cfad_core.figures.style import (
     DASHES,
@@ -18,7 +19,6 @@ from cfad_core.figures.style import (
     PALETTE,
     STRONG_GREY,
     SYMBOLS,
-    Floats,
     dressed,
     escaped,
     fill,

@@ -11,12 +11,12 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from cfad_core.core.arrays import Floats
 from cfad_core.figures.style import (
     HOVER_LIMIT,
     MIDDLE_GREY,
     PALETTE,
     STRONG_GREY,
-    Floats,
     dressed,
     escaped,
     hover,

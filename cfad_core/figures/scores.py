@@ -11,13 +11,13 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
+from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.densities import Densities
 from cfad_core.figures.style import (
     COUNTERFACTUAL,
     HOVER_LIMIT,
     PALETTE,
     STRONG_GREY,
-    Floats,
     dressed,
     escaped,
     hover,

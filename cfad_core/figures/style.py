@@ -9,11 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
-from numpy.typing import NDArray
 
-from cfad_core.config import METHOD_NAMES
-
-Floats = NDArray[np.float64]
+from cfad_core.core.config import METHOD_NAMES
 
 # Okabe and Ito's colours without black and yellow, which vanish on a dark and on a white page, and four that stay
 # apart from them for colour-blind readers.

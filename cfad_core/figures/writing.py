@@ -8,8 +8,8 @@ from pathlib import Path
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-from cfad_core.errors import CfadError
-from cfad_core.files import staged_folder
+from cfad_core.core.errors import CfadError
+from cfad_core.core.files import staged_folder
 
 IMAGE_WIDTH = 1100
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfad_core.causal.discovery import learn_scm
-from cfad_core.config import Knowledge
+from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.core.config import Knowledge
 
 NAMES = ["S", "A", "B", "C", "D"]
 WEIGHTS = np.zeros((5, 5))

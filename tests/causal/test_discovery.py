@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from sklearn.linear_model import LinearRegression
 
-from cfad_core.causal.discovery import learn_scm
+from cfad_core.causal.discovery.joint import _Problem
+from cfad_core.causal.discovery.moments import Moments, collect_moments
+from cfad_core.causal.discovery.refit import fit_on_graph, squared_error, supported_edges
+from cfad_core.causal.discovery.score_matching import _Objective
+from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.graph import find_cycle, structural_hamming_distance
-from cfad_core.causal.joint import _Problem
-from cfad_core.causal.moments import Moments, collect_moments
-from cfad_core.causal.refit import fit_on_graph, squared_error, supported_edges
-from cfad_core.causal.score_matching import _Objective
 from cfad_core.causal.spline import Spline, SplineBasis
-from cfad_core.config import DiscoveryConfig, Knowledge
-from cfad_core.data.synthetic import generate_synthetic, simulate
-from cfad_core.errors import AuditCancelled, InvalidDataError
-from cfad_core.progress import Progress
+from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.errors import AuditCancelled, InvalidDataError
+from cfad_core.core.progress import Progress
+from cfad_core.data.sets.synthetic import generate_synthetic, simulate
 from tests.conftest import Recorder
 
 NAMES = ["S", "A", "B", "C", "D"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.causal.discovery import learn_scm
+from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.exchange import (
     FORMATS,
     ReadyGraph,
@@ -18,8 +18,8 @@ from cfad_core.causal.exchange import (
     write_graph,
 )
 from cfad_core.causal.graph import allowed_edges
-from cfad_core.config import DiscoveryConfig, Knowledge
-from cfad_core.errors import InvalidConfigError
+from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.errors import InvalidConfigError
 from tests.causal.test_discovery import NAMES, QUICK_PAPER, draw_world
 
 AWKWARD = st.sampled_from("\"'\\,;:=+-@{}[]<>&#/\n\r\t ")

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from cfad_core.causal.discovery.joint import acyclicity
 from cfad_core.causal.graph import (
     allowed_edges,
     break_cycles,
@@ -16,9 +17,8 @@ from cfad_core.causal.graph import (
     structural_hamming_distance,
     topological_order,
 )
-from cfad_core.causal.joint import acyclicity
-from cfad_core.config import Knowledge
-from cfad_core.errors import InvalidConfigError
+from cfad_core.core.config import Knowledge
+from cfad_core.core.errors import InvalidConfigError
 
 NAMES = ["S", "A", "B", "C"]
 MATRICES = st.integers(2, 7).flatmap(

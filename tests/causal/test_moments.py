@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from cfad_core.causal.moments import Moments, Sums, collect_moments
-from cfad_core.progress import Progress
+from cfad_core.causal.discovery.moments import Moments, Sums, collect_moments
+from cfad_core.core.progress import Progress
 
 QUIET = Progress()
 

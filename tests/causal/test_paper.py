@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfad_core.causal.discovery import learn_plain_autoencoder
-from cfad_core.causal.paper import GraphAutoencoder
-from cfad_core.causal.scm import StructuralModel
-from cfad_core.config import DiscoveryConfig
-from cfad_core.progress import Progress
+from cfad_core.causal.discovery.paper import GraphAutoencoder
+from cfad_core.causal.discovery.search import learn_plain_autoencoder
+from cfad_core.causal.model import StructuralModel
+from cfad_core.core.config import DiscoveryConfig
+from cfad_core.core.progress import Progress
 
 NAMES = ("S", "A", "B", "C")
 SHORT = DiscoveryConfig(mode="paper", batch_size=128, rounds=4, steps_per_round=60, decoder_steps=60)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from cfad_core.causal.discovery import Search
-from cfad_core.causal.joint import _Problem
-from cfad_core.causal.moments import collect_moments
-from cfad_core.causal.resampling import _emphasis, learn_from_halves
-from cfad_core.causal.scm import StructuralModel
+from cfad_core.causal.discovery.joint import _Problem
+from cfad_core.causal.discovery.moments import collect_moments
+from cfad_core.causal.discovery.search import Search
+from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.spline import Spline
-from cfad_core.config import DiscoveryConfig, Knowledge
-from cfad_core.errors import AuditCancelled
-from cfad_core.progress import Progress
+from cfad_core.causal.subsampling import _emphasis, learn_from_halves
+from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.errors import AuditCancelled
+from cfad_core.core.progress import Progress
 from tests.causal.test_discovery import NAMES, TRUE, draw_world
 from tests.conftest import Recorder
 

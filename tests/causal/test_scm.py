@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from cfad_core.causal.graph import descendants
-from cfad_core.causal.scm import StructuralModel
+from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.spline import Spline, SplineBasis
-from cfad_core.errors import InvalidArtifactError, InvalidDataError
+from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from tests.conftest import identity_spline
 
 

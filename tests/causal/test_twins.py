@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cfad_core.causal.discovery import learn_scm
-from cfad_core.causal.scm import StructuralModel
+from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.twins import TwinDraws, _Category
 from tests.causal.test_scm import models_and_people
 from tests.conftest import identity_spline

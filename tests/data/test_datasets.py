@@ -10,9 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfad_core import cli
-from cfad_core.data.datasets import FILES, fetch, load_adult, load_compas, load_german, paper_adult, paper_compas, state
-from cfad_core.errors import CfadError, InvalidDataError
+from cfad_core.apps import cli
+from cfad_core.core.errors import CfadError, InvalidDataError
+from cfad_core.data.sets.public import (
+    FILES,
+    fetch,
+    load_adult,
+    load_compas,
+    load_german,
+    paper_adult,
+    paper_compas,
+    state,
+)
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -122,8 +131,8 @@ def test_the_command(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.slow
 def test_the_sensitive_attribute_has_effects_on_real_people(cache: Path) -> None:
-    from cfad_core.audit import run_audit
-    from cfad_core.config import AuditConfig, DetectorConfig
+    from cfad_core.audit.run import run_audit
+    from cfad_core.core.config import AuditConfig, DetectorConfig
 
     quick = DetectorConfig(width=16, epochs=1, fair_epochs=1)
     for make, expected in ((paper_adult, {"relationship", "marital-status"}), (paper_compas, {"decile_score"})):

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.encoding import Encoding, choose_scaling, fit_encoding
 from cfad_core.data.readers import read_table
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest, write_table
 from cfad_core.data.validation import validate
-from cfad_core.errors import InvalidDataError
 from tests.data.test_roles import ROLES, table
 
 

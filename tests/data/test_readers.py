@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.encoding import as_texts, fit_encoding, kind_of
 from cfad_core.data.readers import Limits, distinct_names, excel_sheets, read_table
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.suggestions import suggest_roles
 from cfad_core.data.validation import validate
-from cfad_core.errors import InvalidDataError
 
 
 def test_a_plain_table(tmp_path: Path) -> None:

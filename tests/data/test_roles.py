@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.groups import Groups, matches
 from cfad_core.data.roles import ColumnRoles, resolve_roles
-from cfad_core.errors import InvalidDataError
 
 
 def table() -> pd.DataFrame:

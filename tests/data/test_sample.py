@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from cfad_core.data.readers import read_table
-from cfad_core.data.sample import generate_sample
+from cfad_core.data.sets.sample import generate_sample
 from cfad_core.data.suggestions import suggest_roles
 from cfad_core.data.validation import validate
 

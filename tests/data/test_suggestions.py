@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cfad_core.data.datasets import load_adult, load_compas, load_german
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.sample import generate_sample
+from cfad_core.data.sets.public import load_adult, load_compas, load_german
+from cfad_core.data.sets.sample import generate_sample
 from cfad_core.data.suggestions import suggest_anomaly, suggest_groups, suggest_roles
 
 

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from cfad_core.data import synthetic
-from cfad_core.data.synthetic import SyntheticData, generate_synthetic, simulate
-from cfad_core.errors import InvalidDataError
+from cfad_core.core.errors import InvalidDataError
+from cfad_core.data.sets import synthetic
+from cfad_core.data.sets.synthetic import SyntheticData, generate_synthetic, simulate
 
 SMALL = {"n_train": 400, "n_test_normal": 200, "n_test_anomaly": 40, "max_selection_error": math.inf}
 

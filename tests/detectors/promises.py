@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from cfad_core.detectors.base import BLOCK, Detector, SavedDetector, State, TrainingRows, alike_by_variance
+from cfad_core.detectors.protocol import BLOCK, Detector, SavedDetector, State, TrainingRows, alike_by_variance
 
 PLANE = np.array([[1.0, -0.5, 0.8, 0.3, -1.0], [0.2, 1.0, -0.6, 0.9, 0.4]])
 OFF_THE_PLANE = np.array([3.0, -3.0, 3.0, -3.0, 3.0])

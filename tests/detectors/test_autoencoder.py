@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.config import DetectorConfig
+from cfad_core.core.config import DetectorConfig
+from cfad_core.core.errors import AuditCancelled, InvalidDataError
+from cfad_core.core.progress import Progress
 from cfad_core.detectors import autoencoder
 from cfad_core.detectors.autoencoder import Autoencoder, code_size, fine_tune, train_autoencoder
-from cfad_core.errors import AuditCancelled, InvalidDataError
-from cfad_core.progress import Progress
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     OFF_THE_PLANE,

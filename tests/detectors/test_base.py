@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.detectors.base import (
+from cfad_core.core.errors import InvalidDataError
+from cfad_core.detectors.protocol import (
     BLOCK,
     Detector,
     ExplainedDetector,
@@ -17,7 +18,6 @@ from cfad_core.detectors.base import (
     alike_by_variance,
     in_blocks,
 )
-from cfad_core.errors import InvalidDataError
 
 VARIABLES = ["job", "age", "job", "income", "job"]  # a variable's columns need not be neighbours
 SEEDS = st.integers(0, 10_000)

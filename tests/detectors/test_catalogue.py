@@ -5,12 +5,20 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cfad_core.config import METHODS, AuditConfig, BaselineConfig, DcfodConfig, DetectorConfig, FairodConfig, Method
+from cfad_core.core.config import (
+    METHODS,
+    AuditConfig,
+    BaselineConfig,
+    DcfodConfig,
+    DetectorConfig,
+    FairodConfig,
+    Method,
+)
+from cfad_core.core.errors import AuditCancelled
+from cfad_core.core.progress import Progress
 from cfad_core.detectors import dcfod
-from cfad_core.detectors.base import SavedDetector
-from cfad_core.detectors.catalogue import CATALOGUE, needed
-from cfad_core.errors import AuditCancelled
-from cfad_core.progress import Progress
+from cfad_core.detectors.protocol import SavedDetector
+from cfad_core.detectors.registry import CATALOGUE, needed
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     assert_rows_are_scored_alone,

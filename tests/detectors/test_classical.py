@@ -12,9 +12,10 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.svm import OneClassSVM
 
-from cfad_core.config import BaselineConfig
+from cfad_core.core.config import BaselineConfig
+from cfad_core.core.errors import AuditCancelled
+from cfad_core.core.progress import Progress
 from cfad_core.detectors import classical
-from cfad_core.detectors.base import BLOCK, ExplainedDetector, Inputs, SavedDetector
 from cfad_core.detectors.classical import (
     Forest,
     KernelMachine,
@@ -23,8 +24,7 @@ from cfad_core.detectors.classical import (
     fit_ocsvm,
     fit_pca,
 )
-from cfad_core.errors import AuditCancelled
-from cfad_core.progress import Progress
+from cfad_core.detectors.protocol import BLOCK, ExplainedDetector, Inputs, SavedDetector
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     OFF_THE_PLANE,

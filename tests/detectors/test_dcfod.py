@@ -9,12 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.config import DcfodConfig
+from cfad_core.core.config import DcfodConfig
+from cfad_core.core.errors import AuditCancelled
+from cfad_core.core.progress import Progress
 from cfad_core.detectors import dcfod
-from cfad_core.detectors.base import TrainingRows
 from cfad_core.detectors.dcfod import ClusterDistance, fit_dcfod
-from cfad_core.errors import AuditCancelled
-from cfad_core.progress import Progress
+from cfad_core.detectors.protocol import TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     PLANE,

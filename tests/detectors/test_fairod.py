@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import ndcg_score
 
-from cfad_core.config import FairodConfig
+from cfad_core.core.config import FairodConfig
+from cfad_core.core.errors import AuditCancelled
+from cfad_core.core.progress import Progress
 from cfad_core.detectors import fairod
-from cfad_core.detectors.base import ExplainedDetector, Inputs, TrainingRows
 from cfad_core.detectors.fairod import Reconstruction, correlation, fit_fairod, infidelity
-from cfad_core.errors import AuditCancelled
-from cfad_core.progress import Progress
+from cfad_core.detectors.protocol import ExplainedDetector, Inputs, TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     OFF_THE_PLANE,

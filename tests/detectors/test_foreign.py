@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from cfad_core.detectors.base import Detector, SavedDetector
-from cfad_core.detectors.foreign import ForeignDetector, fit_foreign, scoring
-from cfad_core.errors import AuditCancelled, InvalidConfigError, InvalidDataError
-from cfad_core.progress import Progress
+from cfad_core.core.errors import AuditCancelled, InvalidConfigError, InvalidDataError
+from cfad_core.core.progress import Progress
+from cfad_core.detectors.adapter import ForeignDetector, fit_foreign, scoring
+from cfad_core.detectors.protocol import Detector, SavedDetector
 from tests.conftest import Recorder
 from tests.detectors.promises import training_rows, unseen_draws
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, f1_score
 
-from cfad_core.evaluation.operating import ScoreCurve
+from cfad_core.evaluation.outcomes import ScoreCurve
 
 
 @st.composite

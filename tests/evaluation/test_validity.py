@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from cfad_core.evaluation import validity
-from cfad_core.evaluation.validity import distance_to_real
+from cfad_core.evaluation import plausibility as validity
+from cfad_core.evaluation.plausibility import distance_to_real
 
 
 def draw_people(n: int, seed: int, columns: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,52 @@
+"""inspect | audit | score | counterfactuals | graph | audits | synthesize | datasets | benchmark | demo."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cfad_core.apps.cli import audit, benchmark, data_sets, demo, graph, saved, score
+from cfad_core.apps.cli.output import TerminalProgress, summary_table
+from cfad_core.core.errors import AuditCancelled, CfadError
+
+__all__ = ["TerminalProgress", "main", "summary_table"]
+
+_GROUPS = (audit, score, graph, data_sets, benchmark, saved, demo)  # as --help lists them
+_USAGE_ERROR = 2
+_CANCELLED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (KeyboardInterrupt, AuditCancelled):
+        kept = "nothing was written"
+        if getattr(options, "save", None):
+            kept = "it is kept as cancelled"
+        elif getattr(options, "all", False):
+            kept = f"the runs that were done are kept in {options.out}, and the same command goes on from there"
+        print(f"Cancelled; {kept}.", file=sys.stderr)
+        return _CANCELLED
+    except (CfadError, OSError) as error:
+        for line in str(error).splitlines() or [type(error).__name__]:
+            print(f"error: {line}", file=sys.stderr)
+        return _USAGE_ERROR
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(_USAGE_ERROR, f"error: {message} (see: {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    about = "Counterfactual-fairness audits of anomaly detection."
+    parser: argparse.ArgumentParser = _Parser(prog="python -m cfad_core", description=about)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for group in _GROUPS:
+        group.add_to(commands)
+    return parser

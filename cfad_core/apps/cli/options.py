@@ -1,0 +1,60 @@
+"""Arguments that several commands take."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from cfad_core.core.config import METHODS
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
+    )
+    parser.add_argument("--sheet", metavar="NAME", help="of an Excel file; the first one by default")
+
+
+def add_roles(parser: argparse.ArgumentParser) -> None:
+    required = parser.prog.endswith("audit")
+    parser.add_argument("--sensitive", required=required, metavar="COL", help="the column whose value is flipped")
+    groups = parser.add_mutually_exclusive_group()
+    groups.add_argument(
+        "--groups",
+        nargs="+",
+        metavar="VALUE",
+        help="its two values to compare, disadvantaged first; one value: against all others",
+    )
+    groups.add_argument("--cut", type=float, metavar="X", help="of a column of numbers: under X against X or more")
+    parser.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
+    parser.add_argument("--anomaly", metavar="VALUE", help="the label's value that means anomaly")
+    parser.add_argument(
+        "--ignore", nargs="*", metavar="COL", help="columns to leave out; by default those that inspect suggests"
+    )
+
+
+def add_methods(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=list(default),
+        metavar="NAME",
+        help=f"some of {', '.join(METHODS)}; by default {', '.join(default)}",
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser, seed: bool = True) -> None:
+    parser.add_argument("--preset", choices=("fast", "paper"), default="fast")
+    if seed:
+        parser.add_argument("--seed", type=seed_number, default=0, metavar="N")
+
+
+def seed_number(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**31:
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 to {2**31 - 1}; got '{text}'")
+    return int(text)

@@ -1,0 +1,122 @@
+"""audits: the saved ones."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from pathlib import Path
+
+from cfad_core.apps.cli.options import Commands
+from cfad_core.apps.cli.output import aligned, summary_table
+
+
+def add_to(commands: Commands) -> None:
+    audits = commands.add_parser("audits", help="the saved audits")
+    actions = audits.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="all of them, the newest first")
+    listing.add_argument("--status", metavar="STATUS", help="only those that are so: done, running, failed, ...")
+    listing.add_argument("--text", default="", help="only those with this in name, note or source")
+    listing.set_defaults(run=_list_audits)
+    for action, run, about in (
+        ("show", _show_audit, "everything about one"),
+        ("cancel", _cancel_audit, "take it from the queue, or stop it"),
+        ("restart", _restart_audit, "put one that failed, was cancelled or interrupted into the queue again"),
+        ("delete", _delete_audit, "delete it, and its tables unless others have them"),
+        ("export", _export_audit, "write it to a zip file"),
+    ):
+        one = actions.add_parser(action, help=about)
+        one.add_argument("id", metavar="ID")
+        one.set_defaults(run=run)
+        if action == "export":
+            one.add_argument("file", type=Path, metavar="FILE")
+    taking = actions.add_parser("import", help="take one out of a zip file")
+    taking.add_argument("file", type=Path, metavar="FILE")
+    taking.set_defaults(run=_import_audit)
+
+
+def _list_audits(options: argparse.Namespace) -> None:
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        records = store.find(status=options.status, text=options.text)
+    if not records:
+        print("No audit is saved here." if not (options.status or options.text) else "No saved audit is like that.")
+        return
+    rows = [
+        [
+            record.id,
+            _moment(record.created),
+            record.status,
+            f"{record.progress:.0%}",
+            record.roles.sensitive,
+            record.name,
+        ]
+        for record in records
+    ]
+    print(aligned([["id", "created", "status", "done", "sensitive", "name"], *rows]))
+
+
+def _show_audit(options: argparse.Namespace) -> None:
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        record = store.get(options.id)
+        lines = [
+            ["name", record.name],
+            ["status", record.status + (f" ({record.stage}, {record.progress:.0%})" if record.stage else "")],
+            ["created", _moment(record.created)],
+            ["source", record.source],
+            ["note", record.note],
+            ["folder", str(store.folder(record.id))],
+            ["error", record.error],
+        ]
+        print(aligned([line for line in lines if line[1]]))
+        if record.status == "done":
+            print("\n" + summary_table(store.result(record.id)))
+
+
+def _cancel_audit(options: argparse.Namespace) -> None:
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        before = store.get(options.id).status
+        store.request_cancel(options.id)
+    said = {"queued": "is cancelled", "running": "is being stopped"}.get(before, f"is {before} already")
+    print(f"Audit {options.id} {said}.")
+
+
+def _restart_audit(options: argparse.Namespace) -> None:
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        store.requeue(options.id)
+    print(f"Audit {options.id} is in the queue again; the dashboard works it off while it runs.")
+
+
+def _delete_audit(options: argparse.Namespace) -> None:
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        store.delete(options.id)
+    print(f"Audit {options.id} is deleted.")
+
+
+def _export_audit(options: argparse.Namespace) -> None:
+    from cfad_core.runs.archive import export_audit
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        export_audit(store, options.id, options.file)
+    print(f"Audit {options.id} is in {options.file}.")
+
+
+def _import_audit(options: argparse.Namespace) -> None:
+    from cfad_core.runs.archive import import_audit
+    from cfad_core.runs.store import Store
+
+    with Store() as store:
+        print(f"The audit is saved as {import_audit(store, options.file)}.")
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

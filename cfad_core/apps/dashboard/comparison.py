@@ -1,0 +1,102 @@
+"""Audits beside each other: those that differ by one setting alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.services import result_of, store
+from cfad_core.apps.dashboard.tables import METRIC_NAMES
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import AuditConfig
+from cfad_core.paper.experiments import SENSITIVITY
+from cfad_core.paper.report import SETTING_NAMES
+from cfad_core.runs.store import AuditRecord
+
+
+def same_but_seed(record: AuditRecord) -> list[AuditRecord]:
+    """Finished audits of the same data, roles and settings, one for each seed."""
+    by_seed = {record.config.seed: record}
+    for other in _alike(record, lambda config: dataclasses.replace(config, seed=0)):
+        if other.status == "done":
+            by_seed.setdefault(other.config.seed, other)
+    return list(by_seed.values())
+
+
+def spread(records: Sequence[AuditRecord]) -> dict[str, dict[str, tuple[float, float] | None]]:
+    """Mean and standard deviation of the headline, by metric and method."""
+    found: dict[str, dict[str, tuple[float, float] | None]] = {}
+    for name, shown in METRIC_NAMES.items():
+        found[shown] = {}
+        for method in records[0].metrics or {}:
+            values = [(record.metrics or {}).get(method, {}).get(name) for record in records]
+            known = [value for value in values if value is not None]
+            found[shown][method] = (float(np.mean(known)), float(np.std(known))) if known else None
+    return found
+
+
+def variants(record: AuditRecord, setting: str) -> dict[float, AuditRecord]:
+    """Audits with CFAD that differ from this one by a setting of the fine-tuning alone, by its value.
+
+    Those that failed or were cancelled are left out; a finished one comes before one that waits.
+    """
+
+    def without(config: AuditConfig) -> AuditConfig:
+        return dataclasses.replace(config, methods=("cfad",)).with_detector(**{setting: 0.0})
+
+    found: dict[float, AuditRecord] = {}
+    for other in [record, *_alike(record, without)]:
+        value = getattr(other.config.detector, setting)
+        if other.id == record.id:
+            value = getattr(result_of(record).detector, setting)  # as it was used, if it was left to the data
+        if value is None or "cfad" not in other.config.methods or other.status not in ("queued", "running", "done"):
+            continue
+        if value not in found or (found[value].status != "done" and other.status == "done"):
+            found[value] = other
+    return dict(sorted(found.items()))
+
+
+def any_waits(record: AuditRecord) -> bool:
+    """Whether a variant is still in the queue or running."""
+    return any(other.status != "done" for setting in SETTING_NAMES for other in variants(record, setting).values())
+
+
+def missing(found: Mapping[float, AuditRecord], setting: str) -> list[float]:
+    """The usual values of a setting that no audit has yet."""
+    return [value for value in SENSITIVITY[setting] if value not in found]
+
+
+def run_variants(record: AuditRecord, setting: str) -> None:
+    """Put what is missing of the usual values of a setting into the queue."""
+    for value in missing(variants(record, setting), setting):
+        config = dataclasses.replace(record.config, methods=("cfad", "twin")).with_detector(**{setting: value})
+        again(record.id, config, f"{record.name} ({SETTING_NAMES[setting]} {value:g})")
+
+
+def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tuple[Floats, Floats]]]:
+    """The values, and CFAD's metrics at each of them; one audit each, so nothing is known of their spread."""
+    names = {"macro_f1": "Macro-F1", "changing_ratio_independent": "changed, independent judge"}
+    headlines: list[dict[str, Any]] = [(record.metrics or {})["cfad"] for record in found.values()]
+    lines = {}
+    for key, name in names.items():
+        values = np.array([headline[key] for headline in headlines], dtype=np.float64)
+        if np.isfinite(values).any():  # without labels there is no F1
+            lines[name] = (values, np.full(len(values), np.nan))
+    return np.array(list(found)), lines
+
+
+def _alike(record: AuditRecord, normalised: Callable[[AuditConfig], AuditConfig]) -> list[AuditRecord]:
+    """Audits of the same data and roles whose settings are the same once both are normalised."""
+    wanted = normalised(record.config)
+    return [
+        other
+        for other in store().find()
+        if other.schema_version == record.schema_version  # of the same engine
+        and other.data_digest == record.data_digest
+        and other.roles_text == record.roles_text
+        and normalised(other.config) == wanted
+    ]

@@ -1,0 +1,73 @@
+"""Tables to begin with, and the step from a prepared table to an audit in the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from cfad_core.apps.dashboard.frame import ASSETS
+from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.state import Draft
+from cfad_core.core.config import AuditConfig
+from cfad_core.core.errors import CfadError
+from cfad_core.data.readers import read_table
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sets.public import FILES, fetch, load_adult, load_compas, load_german, state
+from cfad_core.data.sets.synthetic import generate_synthetic
+
+
+def demo_draft() -> Draft:
+    """Invented people whose true counterfactuals are known and judge the audit."""
+    data = generate_synthetic(0)
+    return Draft(
+        table=data.train,
+        source="synthetic people",
+        test=data.test,
+        test_counterfactual=data.test_counterfactual,
+        roles=ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
+    )
+
+
+def sample_draft() -> Draft:
+    return Draft(table=read_table(ASSETS / "sample.csv"), source="sample.csv")
+
+
+def _public(load: Callable[[], object], source: str) -> Draft:
+    if any(state(file) != "ready" for file in FILES):
+        with st.spinner("Fetching the public data sets, once ..."):
+            fetch()
+    table = load()
+    return Draft(table=table, source=source)  # type: ignore[arg-type]
+
+
+BUILT_IN: dict[str, Callable[[], Draft]] = {
+    "Sample: insurance claims": sample_draft,
+    "Synthetic, with known counterfactuals": demo_draft,
+    "Adult (income, 1994)": lambda: _public(load_adult, "Adult"),
+    "COMPAS (recidivism, 2016)": lambda: _public(load_compas, "COMPAS"),
+    "German credit": lambda: _public(load_german, "German credit"),
+}
+
+
+def start(draft: Draft, config: AuditConfig, name: str, parent: str | None = None) -> str:
+    """Put the audit into the queue; returns its id."""
+    if draft.roles is None:
+        raise CfadError("Say first what the columns are for.")
+    return store().create(
+        draft.table,
+        draft.roles,
+        config,
+        name=name,
+        source=draft.source,
+        parent=parent,
+        test=draft.test,
+        test_counterfactual=draft.test_counterfactual,
+    )
+
+
+def again(audit: str, config: AuditConfig, name: str) -> str:
+    """The same audit with other settings, as a child of the first."""
+    record, inputs = store().get(audit), store().inputs(audit)
+    draft = Draft(inputs.table, record.source, inputs.test, inputs.test_counterfactual, inputs.roles)
+    return start(draft, config, name, parent=audit)

@@ -1,0 +1,159 @@
+"""The frame of every page: its set-up, which audit it is about, and what to show while there is nothing to show."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import streamlit as st
+
+from cfad_core.apps.dashboard.services import result_of, store
+from cfad_core.apps.dashboard.text import duration, plain
+from cfad_core.audit.result import AuditResult
+from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.runs.store import AuditRecord
+
+ROOT = Path(__file__).resolve().parents[3]
+ASSETS = ROOT / "assets"
+HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
+GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
+THRESHOLD, METHODS, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
+
+STATUS_WORDS = {
+    "queued": "waits",
+    "running": "is running",
+    "done": "is done",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "interrupted": "was interrupted",
+}
+_LISTED = 50
+
+
+def open_page(title: str) -> None:
+    """First call of every page."""
+    st.set_page_config(page_title=f"{title} · CFAD", page_icon=str(ASSETS / "icon.png"), layout="wide")
+    st.logo(str(ASSETS / "logo.svg"), size="large")
+    st.html(ASSETS / "style.css")
+    try:
+        store()
+    except CfadError as error:
+        st.error(f"The store of audits cannot be opened. {plain(error)}")
+        st.stop()
+
+
+def current_audit() -> str | None:
+    """The audit that the address, or else this session, is about; it is put into the address."""
+    audit = st.query_params.get("audit") or st.session_state.get("audit")
+    if audit:
+        choose_audit(audit)
+    return audit
+
+
+def choose_audit(audit: str) -> None:
+    """Make an audit the one that pages are about."""
+    st.session_state["audit"] = audit
+    if st.query_params.get("audit") != audit:
+        st.query_params["audit"] = audit
+
+
+def finished_audit() -> tuple[AuditRecord, AuditResult]:
+    """The audit of a page that shows results; anything else is told, and ends the page."""
+    _audit_picker()
+    audit = current_audit()
+    if audit is None:
+        st.info("There is no audit to show yet.")
+        st.page_link(HOME, label="Start one")
+        st.stop()
+    record = record_or_stop(audit)
+    if record.status != "done":
+        show_state(record)
+        st.stop()
+    result = result_or_stop(record)
+    heading(record)
+    return record, result
+
+
+def result_or_stop(record: AuditRecord) -> AuditResult:
+    """What an audit found; if it cannot be read that is told, and ends the page."""
+    try:
+        return result_of(record)
+    except InvalidArtifactError as error:
+        st.error(f"This audit cannot be read. {plain(error, 500)}")
+        st.page_link(SAVED, label="Saved audits")
+        st.stop()
+
+
+def record_or_stop(audit: str) -> AuditRecord:
+    """An audit of the store; if there is none that is told, and ends the page."""
+    try:
+        return store().get(audit)
+    except InvalidArtifactError as error:
+        st.error(f"{plain(error)} It may have been deleted, or the address was mistyped.")
+        st.session_state.pop("audit", None)
+        st.page_link(SAVED, label="Saved audits")
+        st.stop()
+
+
+def heading(record: AuditRecord) -> None:
+    """Which audit this is, in one line."""
+    roles = record.roles
+    groups = " and ".join(plain(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
+    parts = [f"Audit **{plain(record.name)}**", f"sensitive: {plain(roles.sensitive)} ({groups})", plain(record.source)]
+    if record.parent is not None:
+        parts.append(f"repeats {_parent_name(record.parent)} with other settings")
+    st.caption(" · ".join(part for part in parts if part))
+
+
+def _parent_name(audit: str) -> str:
+    try:
+        return f"audit **{plain(store().get(audit).name)}**"
+    except InvalidArtifactError:
+        return "an audit that was deleted,"
+
+
+def show_state(record: AuditRecord) -> None:
+    """An audit that has no result (yet), and the way on."""
+    name = f"Audit **{plain(record.name)}** {STATUS_WORDS[record.status]}."
+    if record.status in ("queued", "running"):
+        left = f" About {duration(record.seconds_left)} left." if record.seconds_left else ""
+        st.info(f"{name}{left} Its results will be here.")
+        st.page_link(TRAIN, label="Watch it")
+        return
+    if record.status == "failed":
+        st.error(name)
+        for line in record.error.splitlines():
+            st.markdown(f"- {plain(line, 500)}")
+    else:
+        st.warning(f"{name} {plain(record.error)}")
+    if st.button("Start it again", key=f"again-{record.id}"):
+        with suppress(CfadError):  # somebody else was faster
+            store().requeue(record.id)
+        choose_audit(record.id)
+        st.switch_page(TRAIN)
+
+
+def named(record: AuditRecord) -> str:
+    """Its name and when it was made: names need not differ."""
+    return f"{record.name} · {datetime.fromtimestamp(record.created):%d %b %H:%M}"
+
+
+def _audit_picker() -> None:
+    """In the side bar: which of the finished audits the page shows; by default the newest."""
+    names = {record.id: named(record) for record in store().find(status="done", limit=_LISTED)}
+    if not names:
+        return
+    current = st.query_params.get("audit") or st.session_state.get("audit") or next(iter(names))
+    ids: list[str] = [*([] if current in names else [current]), *names]
+    with st.sidebar:
+        chosen = st.selectbox(
+            "Audit",
+            ids,
+            index=ids.index(current),
+            format_func=lambda audit: names.get(audit, audit),
+            key=f"picker-{current}",
+        )
+    choose_audit(chosen)
+    if chosen != current:
+        st.rerun()

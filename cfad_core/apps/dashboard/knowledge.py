@@ -1,0 +1,201 @@
+"""What people know of the causal graph: chosen on the page, or brought and taken away as a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.text import plain
+from cfad_core.audit.result import AuditResult
+from cfad_core.causal.exchange import (
+    FORMATS,
+    MOST_BYTES,
+    ReadyGraph,
+    knowledge_from_json,
+    knowledge_to_json,
+    read_graph,
+    write_graph,
+)
+from cfad_core.causal.graph import allowed_edges
+from cfad_core.core.config import Knowledge
+from cfad_core.core.errors import CfadError, InvalidConfigError
+from cfad_core.runs.store import AuditRecord
+
+_NAMES = {".graphml": "GraphML", ".dot": "DOT", ".json": "JSON", ".csv": "CSV"}
+_MIME = {".graphml": "application/xml", ".dot": "text/plain", ".json": "application/json", ".csv": "text/csv"}
+_OF_A_GRAPH = {"nodes", "variables", "edges", "links", "graph"}
+_LONGEST = 1200  # of a refusal
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What a file says, if there is one; ``refused`` if it cannot be used."""
+
+    knowledge: Knowledge | None = None
+    refused: bool = False
+
+
+def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Upload:
+    """Domain knowledge or a ready graph from a file, checked at once; what is wrong with it is told."""
+    file = st.file_uploader(
+        "Upload domain knowledge (JSON) or a ready graph (GraphML, DOT, JSON, CSV)",
+        type=["json", "graphml", "dot", "gv", "csv"],
+        key=key,
+        max_upload_size=round(MOST_BYTES / 1e6),
+        help=HELP["knowledge file"],
+    )
+    if file is None:
+        return Upload()
+    try:
+        read = _read(file.getvalue(), file.name)
+        knowledge = read if isinstance(read, Knowledge) else read.knowledge(variables, sensitive)
+        allowed_edges(variables, sensitive, knowledge)
+    except CfadError as error:
+        st.error(plain(error, _LONGEST))
+        return Upload(refused=True)
+    st.caption(f"{plain(file.name, 60)}: {_described(knowledge)}")
+    missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
+    if missing:
+        st.warning(f"The graph does not name {plain(', '.join(missing), 600)}: nothing causes them, nor they anything.")
+    if knowledge.complete and all(cause != sensitive for cause, _ in knowledge.required):
+        st.warning(f"In this graph {plain(sensitive)} affects nothing, so every detector will look fair.")
+    return Upload(knowledge)
+
+
+def _read(content: bytes, name: str) -> Knowledge | ReadyGraph:
+    if name.lower().endswith(".json") and not _is_graph(content):
+        return knowledge_from_json(content, name)
+    return read_graph(content, name)
+
+
+def _is_graph(content: bytes) -> bool:
+    """Whether a JSON file holds a graph rather than domain knowledge; if it holds neither, its reader says so."""
+    if len(content) > MOST_BYTES:
+        return False
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and "kind" not in values and bool(_OF_A_GRAPH & set(values))
+
+
+def _described(knowledge: Knowledge) -> str:
+    edges = len(knowledge.required)
+    if knowledge.complete:
+        return f"a ready graph with {_many(edges, 'edge')}, instead of a learned one."
+    parts = [
+        (len(knowledge.roots), "column", " without causes"),
+        (len(knowledge.tiers), "tier", ""),
+        (len(knowledge.forbidden), "edge", " that cannot be"),
+        (edges, "edge", " that must be"),
+    ]
+    told = ", ".join(f"{_many(count, thing)}{which}" for count, thing, which in parts if count)
+    return f"domain knowledge, {told or 'which says nothing'}."
+
+
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame) -> None:
+    """Say what cannot be, or must be, or bring a file; then run the audit again as a child of this one."""
+    st.subheader("You know better?")
+    st.caption(
+        "Say what cannot be, or must be, and run the audit again; it becomes a new audit that names this one as its "
+        "parent."
+    )
+    variables, sensitive = result.scm.strengths()[0], result.scm.sensitive
+    choices = st.container()
+    upload = upload_knowledge(variables, sensitive, f"knowledge-{record.id}")
+    with choices:
+        new = _choose(upload.knowledge or record.config.knowledge, variables, sensitive, edges)
+    run, take, _ = st.columns([1, 1, 1])
+    same = new == record.config.knowledge
+    if run.button("Run again with this knowledge", disabled=same or upload.refused, width="stretch"):
+        try:
+            allowed_edges(variables, sensitive, new)
+            config = dataclasses.replace(record.config, knowledge=new)
+            frame.choose_audit(again(record.id, config, f"{record.name} (other graph)"))
+        except CfadError as error:
+            st.error(plain(error, _LONGEST))
+        else:
+            st.switch_page(frame.TRAIN)
+    take.download_button(
+        "Download this knowledge (JSON)",
+        knowledge_to_json(new),
+        f"{record.id}-knowledge.json",
+        "application/json",
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: pd.DataFrame) -> Knowledge:
+    """The knowledge as the person changes it; a file's comes already chosen."""
+    ends = {
+        f"{cause} → {effect}": (cause, effect)
+        for cause in variables
+        for effect in variables
+        if effect != cause and (effect != sensitive or not known.sensitive_is_root)
+    }
+    required = [f"{a} → {b}" for a, b in known.required if f"{a} → {b}" in ends]
+    if known.complete and st.toggle("These are all edges there are: look for no others", value=True):
+        chosen = st.multiselect("Edges of the graph", list(ends), default=required)
+        return dataclasses.replace(known, required=tuple(ends[pair] for pair in chosen))
+    present = [f"{cause} → {effect}" for cause, effect in zip(edges["cause"], edges["effect"], strict=True)]
+    first = [pair for pair in present if pair in ends]
+    one, two, three = st.columns(3)
+    forbidden = one.multiselect(
+        "Edges that cannot be",
+        [*first, *(pair for pair in ends if pair not in first)],
+        default=[f"{a} → {b}" for a, b in known.forbidden if f"{a} → {b}" in ends],
+    )
+    unseen = [edge for edge in known.forbidden if edge not in ends.values()]  # nothing causes the sensitive column
+    must = two.multiselect("Edges that must be", list(ends), default=required)
+    roots = three.multiselect(
+        "Columns without causes",
+        [variable for variable in variables if variable != sensitive],
+        default=[root for root in known.roots if root in variables and root != sensitive],
+    )
+    return dataclasses.replace(
+        known,
+        roots=(*roots, *(root for root in known.roots if root == sensitive)),
+        forbidden=(*(ends[pair] for pair in forbidden), *unseen),
+        required=tuple(ends[pair] for pair in must),
+        complete=False,
+    )
+
+
+def graph_file(result: AuditResult, suffix: str) -> bytes:
+    """The learned graph as a file that can be uploaded again."""
+    return write_graph(result.scm.strengths()[0], result.scm.edges(), f"graph{suffix}")
+
+
+def offer_graph(record: AuditRecord, result: AuditResult) -> None:
+    """The learned graph in every format."""
+    for place, suffix in zip(st.columns(len(FORMATS)), FORMATS, strict=True):
+        content, refusal = b"", None
+        try:
+            content = graph_file(result, suffix)
+        except InvalidConfigError as error:  # a format may be unable to hold a name
+            refusal = plain(error, _LONGEST)
+        place.download_button(
+            f"Graph ({_NAMES[suffix]})",
+            content,
+            f"{record.id}-graph{suffix}",
+            _MIME[suffix],
+            key=f"{record.id}-graph{suffix}",
+            on_click="ignore",
+            width="stretch",
+            disabled=refusal is not None,
+            help=refusal,
+        )
+    st.caption("Change the graph in another program and upload it below, or use it for another audit of such a table.")

@@ -1,0 +1,167 @@
+"""A running audit, live; and what to do when it is done."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import streamlit as st
+
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.comparison import same_but_seed
+from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.roles_editor import merge_alike
+from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.sureness import show_verdicts
+from cfad_core.apps.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
+from cfad_core.apps.dashboard.text import duration
+from cfad_core.audit.run import stages
+from cfad_core.data.findings import Problem
+from cfad_core.figures import training_figure
+from cfad_core.runs.store import AuditRecord, Report
+
+STAGE_NAMES = {
+    "discovery": "Learning the causal graph",
+    "edge selection": "Choosing its edges",
+    "refit": "Fitting the causal model",
+    "judge: discovery": "Learning an independent judge's graph",
+    "judge: edge selection": "Choosing the judge's edges",
+    "judge: refit": "Fitting the judge's model",
+    "pca": "Fitting PCA",
+    "ocsvm": "Fitting OC-SVM",
+    "iforest": "Growing iForest",
+    "autoencoder": "Training the plain detector",
+    "dcfod": "Training DCFOD",
+    "fairod": "Training FairOD",
+    "fair fine-tuning": "Making both worlds alike",
+    "evaluation": "Scoring everybody in every world",
+    "graph bootstrap": "Learning graphs from halves of the rows",
+    "how sure": "Measuring how sure all this is",
+}
+
+
+@st.fragment(run_every=1.0)
+def watch(audit: str) -> None:
+    """Progress of a queued or running audit, every second; the page can be left meanwhile."""
+    record = store().get(audit)
+    if record.status not in ("queued", "running"):
+        st.rerun()
+    reports = store().reports(audit)
+    if record.status == "queued":
+        waiting = [other.id for other in reversed(store().find(status="queued"))]
+        place = waiting.index(audit) + 1 if audit in waiting else 1
+        st.progress(0.0, text=f"In the queue, place {place}")
+    else:
+        left = f" · about {duration(record.seconds_left)} left" if record.seconds_left is not None else ""
+        name = STAGE_NAMES.get(record.stage, "Starting")
+        st.progress(min(1.0, record.progress), text=f"{name} · {record.progress:.0%}{left}")
+    stages, curves = st.columns([1, 2], gap="large")
+    with stages:
+        _stage_list(record, reports)
+        stopping = record.cancel_requested
+        if st.button("Cancelling ..." if stopping else "Cancel the audit", disabled=stopping, key=f"cancel-{audit}"):
+            store().request_cancel(audit)
+            st.rerun(scope="fragment")
+        st.caption("You can leave this page or close the browser; the audit goes on. Its address brings you back.")
+    with curves:
+        _curve(
+            record,
+            reports,
+            "loss",
+            "loss",
+            "The loss of each stage. It levels off when the stage has learned what it can.",
+            log=False,
+        )
+        _curve(
+            record,
+            reports,
+            "h",
+            "acyclicity h",
+            "How far the graph is from having no cycles. It goes to zero.",
+            log=True,
+        )
+
+
+def _stages(record: AuditRecord) -> list[str]:
+    return list(stages(record.config, knows_truth="test_counterfactual" in record.tables))
+
+
+def _stage_list(record: AuditRecord, reports: list[Report]) -> None:
+    seen = {report.stage: report for report in reports}
+    for stage in _stages(record):
+        if stage in seen:
+            report = seen[stage]
+            ended = stage != record.stage or report.step >= report.total
+            st.markdown(f"{'✓' if ended else '▸'} {STAGE_NAMES[stage]}")
+        elif "edge selection" not in stage:  # only some tables need it
+            st.markdown(f":gray[○ {STAGE_NAMES[stage]}]")
+
+
+def _curve(record: AuditRecord, reports: list[Report], key: str, name: str, reading: str, *, log: bool) -> None:
+    series = {}
+    for stage in _stages(record):
+        points = [
+            (report.at, report.numbers[key]) for report in reports if report.stage == stage and key in report.numbers
+        ]
+        if len(points) > 1:
+            at, values = np.array(points).T
+            series[STAGE_NAMES[stage]] = (at - reports[0].at, np.maximum(values, 1e-12) if log else values)
+    if series:
+        st.plotly_chart(training_figure(series, name, log=log), width="stretch", key=f"curve-{key}")
+        st.caption(reading)
+
+
+def finished_view(record: AuditRecord) -> None:
+    """A finished audit: its headline, and the way on."""
+    result = frame.result_or_stop(record)
+    st.success(f"The audit is done. It took {duration(record.seconds)}.")
+    _ways_on()
+    show_verdicts(record, result)
+    show_metrics(metrics_table(result))
+    judge = (
+        "the true counterfactuals"
+        if result.judge is None
+        else "an independent SCM, learned from the other half of the rows"
+    )
+    st.caption(
+        f"{len(result.people.row):,} people judged. *changed*: share whose outcome differs, had they belonged to "
+        f"the other "
+        f"group. *{METRIC_NAMES['changing_ratio_independent']}*: by {judge}."
+    )
+    with st.expander("Run it again"):
+        run_with_seeds(record)
+    warnings = [
+        Problem(notice.code, notice.severity, notice.message, column=notice.column, count=notice.count)
+        for notice in result.notices
+        if notice.severity == "warning"
+    ]
+    for _, text in merge_alike(warnings):
+        st.warning(text)
+    if st.button("Audit another table"):
+        st.session_state.pop("audit", None)
+        st.query_params.pop("audit", None)
+        st.switch_page(frame.DATA)
+
+
+def _ways_on() -> None:
+    ways = (
+        (frame.GRAPH, "Causal graph"),
+        (frame.PEOPLE, "Counterfactuals"),
+        (frame.DENSITIES, "Score densities"),
+        (frame.THRESHOLD, "Threshold"),
+        (frame.METHODS, "Methods"),
+    )
+    for place, (page, label) in zip(st.columns(5), ways, strict=True):
+        if place.button(label, key=f"to-{page}", width="stretch"):
+            st.switch_page(page)
+
+
+def run_with_seeds(record: AuditRecord) -> None:
+    """The same audit with other seeds: how much of it is chance?"""
+    count = int(st.number_input("More seeds", 1, 20, 4, key=f"seeds-{record.id}"))
+    if st.button("Run with more seeds", key=f"run-seeds-{record.id}"):
+        taken = {other.config.seed for other in same_but_seed(record)}
+        seeds = [seed for seed in range(len(taken) + count) if seed not in taken][:count]
+        for seed in seeds:
+            again(record.id, dataclasses.replace(record.config, seed=seed), f"{record.name} (seed {seed})")
+        st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.")

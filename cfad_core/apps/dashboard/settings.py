@@ -1,0 +1,122 @@
+"""The settings of an audit, before it is started."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from cfad_core.apps.dashboard import glossary
+from cfad_core.apps.dashboard.knowledge import upload_knowledge
+from cfad_core.apps.dashboard.state import Draft
+from cfad_core.core.config import METHOD_NAMES, METHODS, OURS, AuditConfig, Knowledge, Method, PresetName, preset
+
+
+def settings(now: Draft) -> tuple[str, AuditConfig | None]:
+    """Name and settings, as the person sets them; None while something stands in the way."""
+    left, right = st.columns([2, 1])
+    name = left.text_input("Name of the audit", value=now.source, max_chars=200)
+    presets: list[PresetName] = ["fast", "paper"]
+    kind = right.segmented_control(
+        "Preset",
+        presets,
+        default="fast",
+        required=True,
+        help="Paper: the graph autoencoder and the settings of its authors (DCFOD with one cluster, FairOD without its "
+        "fairness losses); slower.",
+    )
+    base = preset(kind)
+    methods = _choose_methods()
+    with st.expander("Settings that matter"):
+        one, two, three, four = st.columns(4)
+        quantile = one.slider(
+            "Threshold: quantile of training scores",
+            0.80,
+            0.999,
+            base.quantile,
+            0.001,
+            format="%.3f",
+            help="It can be moved later.",
+        )
+        weight = two.number_input(
+            "Fairness weight (lambda)",
+            0.0,
+            100.0,
+            base.detector.fairness_weight,
+            0.5,
+            placeholder="automatic",
+            help="How hard both worlds are made alike. Left empty, it follows the scale of the table's columns.",
+        )
+        rate = three.number_input(
+            "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
+        )
+        seed = int(four.number_input("Seed", 0, 2**31 - 1, 0, 1, help="The same seed gives the same audit."))
+        one, two = st.columns([1, 2])
+        with one:
+            graphs = _choose_graphs(base.bootstrap)
+        with two:
+            knowledge = _choose_knowledge(now)
+    if graphs is None or knowledge is None:
+        return name, None
+    config = preset(
+        kind,
+        methods=methods,
+        seed=seed,
+        quantile=float(quantile),
+        bootstrap=graphs,
+        knowledge=knowledge,
+    )
+    lambda_ = None if weight is None else float(weight)
+    return name, config.with_detector(fairness_weight=lambda_, fair_learning_rate=float(rate))
+
+
+def _choose_graphs(usual: int) -> int | None:
+    """How many graphs tell how sure the audit is; None while it is a number that cannot be."""
+    graphs = int(
+        st.number_input(
+            "Graphs to tell how sure the audit is",
+            0,
+            100,
+            usual,
+            2,
+            help="Each is learned from a random half of the rows. 20 take up to as long as all the rest; 0: not told.",
+        )
+    )
+    if graphs % 2 or graphs == 2:
+        st.error("Graphs come in pairs, and two tell too little: choose 0, or an even number from 4 on.")
+        return None
+    return graphs
+
+
+def _choose_knowledge(now: Draft) -> Knowledge | None:
+    """What is known of the causal graph; None while a file is refused."""
+    assert now.roles is not None
+    features, sensitive = now.roles.features(now.table), now.roles.sensitive
+    upload = upload_knowledge([sensitive, *features], sensitive, f"knowledge-{now.key}")
+    roots = st.multiselect(
+        "Columns that nothing else in the table causes",
+        features,
+        default=list(now.roots),
+        disabled=upload.knowledge is not None,
+        help="Such as age: no arrow of the causal graph will lead into them.",
+    )
+    if upload.knowledge is not None:
+        st.info("The uploaded file counts. The columns chosen here do not, unless it names them, too.")
+        return upload.knowledge
+    return None if upload.refused else Knowledge(roots=tuple(roots))
+
+
+def _choose_methods() -> tuple[Method, ...]:
+    """A tick box for each method; CFAD's way comes ticked."""
+    st.markdown("**Methods to audit**")
+    ticked = [
+        method
+        for place, method in zip(st.columns(len(METHODS)), METHODS, strict=True)
+        if place.checkbox(
+            METHOD_NAMES[method], value=method in OURS, key=f"method-{method}", help=glossary.METHODS[method]
+        )
+    ]
+    if not ticked:
+        st.info("Tick at least one method to go on.")
+        st.stop()
+    if "dcfod" in ticked:
+        st.caption("DCFOD has large networks: it takes longer than all others together.")
+    return tuple(ticked)

@@ -1,0 +1,1 @@
+"""The whole way, from a table to what an audit found."""

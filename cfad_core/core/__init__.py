@@ -1,0 +1,1 @@
+"""What every room stands on: errors, settings, progress, files, the training loop, number formats."""

@@ -1,0 +1,133 @@
+"""The one training loop. What a step does is the model's business; the loop draws batches and notifies."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from cfad_core.core.progress import Progress
+
+Step = Callable[[torch.Tensor], Mapping[str, torch.Tensor]]
+
+_REPORTS = 60  # about how often a training reports at least
+_PADDED = 16  # what widths are padded to when scoring
+_SILENCE = 1.0  # seconds without a report, at most
+
+
+def train(
+    step: Step,
+    *,
+    n_rows: int,
+    batch_size: int,
+    steps: int,
+    generator: torch.Generator,
+    stage: str,
+    progress: Progress,
+    done: int = 0,
+    total: int | None = None,
+    extra: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Run ``steps`` steps on shuffled batches and report the mean of what they return.
+
+    Parameters
+    ----------
+    step : called with the row indices of a batch; returns scalar losses by name
+    done, total : where this run stands in its stage, if it is only a part of it
+    extra : further values to report
+
+    Returns
+    -------
+    The means of the last report.
+    """
+    total = steps if total is None else total
+    every = max(1, total // _REPORTS)
+    batches = _endless_batches(n_rows, batch_size, generator)
+    sums: dict[str, torch.Tensor] = {}
+    means: dict[str, float] = {}
+    since, reported = 0, time.monotonic()
+    for k in range(1, steps + 1):
+        for name, value in step(next(batches)).items():
+            sums[name] = sums.get(name, torch.zeros(())) + value.detach()
+        since += 1
+        if k % every == 0 or k == steps or time.monotonic() - reported > _SILENCE:
+            means = {name: float(value) / since for name, value in sums.items()}
+            sums, since, reported = {}, 0, time.monotonic()
+            progress.tick(stage, done + k, total, **means, **(extra or {}))
+        else:
+            progress.check(stage)
+    return means
+
+
+def steps_for(epochs: int, n_rows: int, batch_size: int) -> int:
+    """Steps that pass ``epochs`` times over the rows."""
+    return epochs * max(1, n_rows // min(batch_size, n_rows))
+
+
+def _endless_batches(n_rows: int, batch_size: int, generator: torch.Generator) -> Iterator[torch.Tensor]:
+    """Shuffled passes over the rows; what does not fill a batch waits for another shuffle."""
+    size = min(batch_size, n_rows)
+    while True:
+        order = torch.randperm(n_rows, generator=generator)
+        for start in range(0, n_rows - size + 1, size):
+            yield order[start : start + size]
+
+
+def dense_network(widths: list[int], activation: type[torch.nn.Module]) -> torch.nn.Sequential:
+    """Linear layers of the given widths with an activation between them."""
+    layers: list[torch.nn.Module] = []
+    for before, after in itertools.pairwise(widths):
+        layers += [torch.nn.Linear(before, after), activation()]
+    return torch.nn.Sequential(*layers[:-1])
+
+
+def scoring_network(network: torch.nn.Sequential) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The same function for scoring, whose result for a row is the same to the last bit wherever the row stands.
+
+    Matrix libraries treat odd widths by paths that depend on a row's place in memory. So every width is padded with
+    zeros to a multiple of 16; the activation must leave zeros alone, as ReLU does.
+    """
+    layers: list[Callable[[torch.Tensor], torch.Tensor]] = []
+    width = 0
+    for layer in network:
+        if isinstance(layer, torch.nn.Linear):
+            width = layer.out_features
+            rows, columns = (-width % _PADDED, -layer.in_features % _PADDED)
+            weight = torch.nn.functional.pad(layer.weight.detach(), (0, columns, 0, rows))
+            bias = torch.nn.functional.pad(layer.bias.detach(), (0, rows))
+            layers.append(functools.partial(torch.nn.functional.linear, weight=weight, bias=bias))
+        else:
+            layers.append(layer)
+
+    def run(rows: torch.Tensor) -> torch.Tensor:
+        values = torch.nn.functional.pad(rows, (0, -rows.shape[1] % _PADDED))
+        for layer in layers:
+            values = layer(values)
+        return values[:, :width]
+
+    return run
+
+
+def network_state(network: torch.nn.Sequential, prefix: str) -> dict[str, NDArray[np.generic]]:
+    """The weights of a network as arrays, by name."""
+    return {f"{prefix}.{name}": tensor.numpy() for name, tensor in network.state_dict().items()}
+
+
+def network_from_state(arrays: Mapping[str, NDArray[np.generic]], prefix: str) -> torch.nn.Sequential:
+    """The dense network with ReLU whose ``network_state`` this is."""
+    tensors = {
+        name.removeprefix(f"{prefix}."): torch.from_numpy(array.copy())
+        for name, array in arrays.items()
+        if name.startswith(f"{prefix}.")
+    }
+    layers = sorted((int(name.split(".")[0]), name) for name in tensors if name.endswith("weight"))
+    widths = [tensors[layers[0][1]].shape[1], *(tensors[name].shape[0] for _, name in layers)]
+    with torch.random.fork_rng(devices=[]):  # the first weights are drawn, and replaced at once
+        network = dense_network(widths, torch.nn.ReLU)
+    network.load_state_dict(tensors)
+    return network

@@ -1,0 +1,1 @@
+"""Tables to try audits on: public data sets, a sample, and synthetic people."""

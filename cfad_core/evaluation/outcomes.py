@@ -1,0 +1,110 @@
+"""What happens at a threshold, for every threshold, exactly.
+
+Scores are sorted once. How many exceed a threshold is then a binary search, and everything else follows from
+such counts: somebody's outcome changes between the worlds if the threshold lies between their two scores, so
+
+    changed(t) = #(max(g, g_cf) > t) - #(min(g, g_cf) > t).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfad_core.core.arrays import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Counts and rates at each of some thresholds; arrays of their shape. ``nan`` means undefined.
+
+    Attributes
+    ----------
+    n : people
+    threshold : flagged means score > threshold
+    flag_rate, flag_rate_counterfactual : share flagged in each world
+    changing_ratio : share whose outcome differs between the worlds
+    newly_flagged, newly_cleared : its two directions: flagged only in the other world, only in this one
+    true_positive, false_positive, false_negative, true_negative : counts; ``nan`` without labels
+    macro_f1 : mean of the F1 of anomalies and of normal rows; ``nan`` unless there are both
+    """
+
+    n: int
+    threshold: Floats
+    flag_rate: Floats
+    flag_rate_counterfactual: Floats
+    changing_ratio: Floats
+    newly_flagged: Floats
+    newly_cleared: Floats
+    true_positive: Floats
+    false_positive: Floats
+    false_negative: Floats
+    true_negative: Floats
+    macro_f1: Floats
+
+
+class ScoreCurve:
+    """Sorted scores of people in both worlds; answers for any threshold in O(log n).
+
+    Parameters
+    ----------
+    score, score_counterfactual : arrays of shape (n,)
+    is_anomaly : array of shape (n,), or None without labels
+    """
+
+    def __init__(self, score: Floats, score_counterfactual: Floats, is_anomaly: Bools | None = None) -> None:
+        self.n = len(score)
+        up = score_counterfactual > score
+        self._factual = np.sort(score)
+        self._counterfactual = np.sort(score_counterfactual)
+        self._rising = np.sort(score[up]), np.sort(score_counterfactual[up])
+        self._falling = np.sort(score_counterfactual[~up]), np.sort(score[~up])
+        self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
+
+    def every_threshold(self) -> Floats:
+        """Thresholds at which anything can change, ascending, with one below all scores."""
+        values = np.unique(np.concatenate([self._factual, self._counterfactual]))
+        return np.concatenate([[-np.inf], values])
+
+    def at(self, threshold: Floats | float) -> Outcomes:
+        """Outcomes at the given thresholds."""
+        t = np.asarray(threshold, dtype=np.float64)
+        n = float(self.n) if self.n else np.nan
+        flagged = _above(self._factual, t)
+        newly_flagged = _above(self._rising[1], t) - _above(self._rising[0], t)
+        newly_cleared = _above(self._falling[1], t) - _above(self._falling[0], t)
+        nothing = np.full(t.shape, np.nan)
+        tp = fp = fn = tn = macro_f1 = nothing
+        if self._anomalies is not None:
+            tp = _above(self._anomalies, t)
+            fp, fn = flagged - tp, len(self._anomalies) - tp
+            tn = self.n - flagged - fn
+            if 0 < len(self._anomalies) < self.n:
+                macro_f1 = 0.5 * (_f1(tp, fp, fn) + _f1(tn, fn, fp))
+        return Outcomes(
+            n=self.n,
+            threshold=t,
+            flag_rate=flagged / n,
+            flag_rate_counterfactual=_above(self._counterfactual, t) / n,
+            changing_ratio=(newly_flagged + newly_cleared) / n,
+            newly_flagged=newly_flagged / n,
+            newly_cleared=newly_cleared / n,
+            true_positive=tp,
+            false_positive=fp,
+            false_negative=fn,
+            true_negative=tn,
+            macro_f1=macro_f1,
+        )
+
+
+def _above(ascending: Floats, threshold: Floats) -> Floats:
+    """How many exceed each threshold."""
+    count: Floats = (len(ascending) - np.searchsorted(ascending, threshold, side="right")).astype(np.float64)
+    return count
+
+
+def _f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
+    """2 tp / (2 tp + fp + fn); the class is present, so this is defined."""
+    total = 2.0 * tp + fp + fn
+    return 2.0 * tp / total

@@ -1,0 +1,131 @@
+"""The paper's experiment section, one piece at a time.
+
+Each function runs in a process of its own (``jobs.run_many``): its arguments and what it returns are JSON-able.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cfad_core.audit.result import AuditResult
+from cfad_core.causal.discovery.search import learn_plain_autoencoder, learn_scm
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import METHODS, AuditConfig, preset
+from cfad_core.core.progress import Progress
+from cfad_core.data.encoding import fit_encoding
+from cfad_core.detectors.autoencoder import Autoencoder, fine_tune
+from cfad_core.evaluation.outcomes import ScoreCurve
+from cfad_core.paper.problems import DATASETS, Problem, audit_problem, rows_of
+
+PICTURED = ("ae", "cfad")  # methods whose score densities are kept
+SENSITIVITY: dict[str, tuple[float, ...]] = {
+    "fairness_weight": (0.0, 0.1, 0.3, 1.0, 3.0, 10.0),
+    "fair_learning_rate": (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3),
+}
+_BINS = 60
+
+
+def audit_all(progress: Progress, dataset: str, seed: int) -> dict[str, Any]:
+    """Every method on one data set, the baselines as the paper's authors ran them; with graph and densities."""
+    problem = DATASETS[dataset](seed, progress)
+    baselines = preset("paper").baselines
+    config = AuditConfig(
+        methods=METHODS,
+        seed=seed,
+        baselines=dataclasses.replace(
+            baselines, dcfod=dataclasses.replace(baselines.dcfod, epochs=problem.dcfod_epochs)
+        ),
+    )
+    result = audit_problem(problem, config, progress)
+    return {
+        "rows": rows_of(result, problem, dataset),
+        "graph": _graph(result, problem),
+        "densities": {method: _densities(result, method) for method in PICTURED},
+    }
+
+
+def audit_originals(progress: Progress, dataset: str, seed: int) -> list[dict[str, Any]]:
+    """DCFOD and FairOD as their own authors describe them."""
+    problem = DATASETS[dataset](seed, progress)
+    result = audit_problem(problem, AuditConfig(methods=("dcfod", "fairod"), seed=seed), progress)
+    return rows_of(result, problem, dataset)
+
+
+def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
+    """How far generated rows are from the true ones on the synthetic set, for three ways of learning the model.
+
+    Factual: what the equations expect of a row, without its noise. Counterfactual: by abduction, action, prediction.
+    Mean Euclidean distances over the test rows, in the table's units.
+    """
+    problem = DATASETS["synthetic"](seed, progress)
+    assert problem.test_counterfactual is not None
+    encoding = fit_encoding(problem.train, problem.roles, "auto", "levels")
+    train, test = encoding.encode(problem.train), encoding.encode(problem.test)
+    truth = encoding.encode(problem.test_counterfactual)
+    unit = np.array([1.0, *(variable.scale for variable in encoding.variables)])
+
+    def distance(first: Floats, second: Floats) -> float:
+        return float(np.linalg.norm((first - second) * unit, axis=1).mean())
+
+    def errors(model: str, expected: Floats, generated: Floats) -> dict[str, Any]:
+        found = {"factual": distance(expected, test), "counterfactual": distance(generated, truth)}
+        return {"seed": seed, "model": model} | found
+
+    paper = preset("paper").discovery
+    plain, second = learn_plain_autoencoder(train, encoding.names, encoding.sensitive, paper, seed, progress)
+    joint = learn_scm(train, encoding.names, encoding.sensitive, rows_were_selected=True, seed=seed, progress=progress)
+    weights, s = second.weights, second.sensitive_index
+    return [
+        errors("plain GAE", plain.reconstruct(test, weights), plain.counterfactual(test, weights, s)),
+        errors("paper", second.reconstruct(test), second.counterfactual(test)),
+        errors("joint", joint.reconstruct(test), joint.counterfactual(test)),
+    ]
+
+
+def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[float]) -> list[dict[str, Any]]:
+    """CFAD on the synthetic set for several values of one setting of the fine-tuning; judged by the truth.
+
+    The causal model and the plain autoencoder do not depend on it and are learned once.
+    """
+    problem = DATASETS["synthetic"](seed, progress)
+    first = audit_problem(problem, AuditConfig(methods=("cfad",), seed=seed), progress)
+    plain, people = first.detectors["ae"], first.people
+    assert isinstance(plain, Autoencoder)
+    normal = first.encode_all(problem.train)
+    counterfactual = first.scm.counterfactual(normal)
+    found = []
+    for value in values:
+        changed: dict[str, Any] = {setting: value}
+        config = dataclasses.replace(first.detector, **changed)
+        fair = fine_tune(plain, normal[:, 1:], counterfactual[:, 1:], config, seed=seed, progress=progress)
+        train, here, there = (
+            fair.anomaly_score(x[:, 1:])
+            for x in (np.concatenate([normal, counterfactual]), people.factual, people.independent)
+        )
+        at = ScoreCurve(here, there, people.is_anomaly).at(np.quantile(train, first.config.quantile))
+        row = {"seed": seed, "setting": setting, "value": value}
+        found.append(row | {"macro_f1": float(at.macro_f1), "changing_ratio": float(at.changing_ratio)})
+    return found
+
+
+def _graph(result: AuditResult, problem: Problem) -> dict[str, Any]:
+    variables, strengths = result.scm.strengths()
+    graph: dict[str, Any] = {
+        "variables": variables,
+        "strengths": strengths.tolist(),
+        "sensitive": result.scm.sensitive,
+        "affected": list(result.scm.affected_names),
+    }
+    if problem.adjacency is not None:
+        graph["true"] = problem.adjacency.loc[variables, variables].to_numpy(dtype=np.float64).tolist()
+    return graph
+
+
+def _densities(result: AuditResult, method: str) -> Mapping[str, Any]:
+    found = result.densities(method, bins=_BINS, log=True)
+    density = {name: values.tolist() for name, values in found.density.items()}
+    return {"edges": found.edges.tolist(), "density": density, "threshold": result.threshold(method)}

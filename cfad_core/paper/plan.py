@@ -1,0 +1,215 @@
+"""The paper's whole experiment section: run it, resume it, keep what it found.
+
+FOLDER/runs/NAME.json   what each run found, kept as soon as it is there; a second start does only what is missing
+FOLDER/results.json     everything
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfad_core import __version__
+from cfad_core.core.arrays import Floats
+from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.core.files import staged_file
+from cfad_core.core.progress import Progress
+from cfad_core.paper.experiments import SENSITIVITY
+from cfad_core.paper.published import DATASETS
+from cfad_core.runs.executor import Task, run_many
+
+Row = dict[str, Any]
+
+SCHEMA = 1
+SEEDS = (0, 1, 2, 3, 4)
+JUDGED = "changing_ratio_independent"  # by the truth on the synthetic set, by an independent SCM elsewhere
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What the experiments found.
+
+    Attributes
+    ----------
+    rows : one for each data set, seed and method; the baselines as the paper's authors ran them
+    originals : the same for DCFOD and FairOD as their own authors describe them
+    generation : distances from generated to true rows, one for each seed and model
+    sensitivity : CFAD on the synthetic set, one for each seed, setting and value
+    graphs, densities : of the first seed, by data set
+    about : command, digest of the code, versions, machine, and the seconds of the last start
+    """
+
+    rows: list[Row]
+    originals: list[Row]
+    generation: list[Row]
+    sensitivity: list[Row]
+    graphs: dict[str, Any]
+    densities: dict[str, Any]
+    about: dict[str, Any]
+
+    @property
+    def datasets(self) -> list[str]:
+        return [name for name in DATASETS if any(row["dataset"] == name for row in self.rows)]
+
+    def values(self, dataset: str, method: str, metric: str, *, original: bool = False) -> Floats:
+        """A metric over the seeds."""
+        rows = self.originals if original else self.rows
+        found = [row[metric] for row in rows if row["dataset"] == dataset and row["method"] == method]
+        return np.array([value for value in found if value is not None], dtype=np.float64)
+
+    def mean_curve(self, dataset: str, method: str, judged: str = JUDGED) -> tuple[Floats, Floats]:
+        """Mean changing ratio and mean Macro-F1 at each of the paper's quantiles, (9,) each."""
+        curves = [row["curve"] for row in self.rows if row["dataset"] == dataset and row["method"] == method]
+        ratio, quality = (
+            np.array([[point[name] for point in curve] for curve in curves], dtype=np.float64).mean(axis=0)
+            for name in (judged, "macro_f1")
+        )
+        return ratio, quality
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **dataclasses.asdict(self)}
+
+    @staticmethod
+    def load(path: Path) -> Reproduction:
+        """Read ``results.json``.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If it is missing, damaged or of another version.
+        """
+        try:
+            text = json.loads(path.read_text(encoding="utf-8"))
+            if text.pop("schema") != SCHEMA:
+                raise InvalidArtifactError(f"'{path}' is of another version of this program; run the benchmark again.")
+            return Reproduction(**text)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidArtifactError(f"Cannot read the benchmark in '{path}': {error}") from error
+
+
+def reproduce(
+    folder: Path,
+    seeds: Sequence[int] = SEEDS,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Run whatever is missing in the folder, then write ``results.json``.
+
+    Parameters
+    ----------
+    workers : runs at once on this machine; as many as there are cores by default
+    scheduler : address of a Dask cluster to run on instead
+    """
+    started = time.time()
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    tasks, code = plan(seeds), _code_digest()
+    keys = {name: _key(task, code) for name, task in tasks.items()}
+    kept = {name: _kept(folder, name, keys[name]) for name in tasks}
+    missing = [name for name, result in kept.items() if result is None]
+
+    def keep(index: int, result: Any) -> None:
+        name = missing[index]
+        kept[name] = record = {"key": keys[name], "result": result}
+        _write(folder / "runs" / f"{name}.json", record)
+
+    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    run_many([tasks[name] for name in missing], workers, scheduler, progress, keep)
+    about = {
+        "command": "python -m cfad_core benchmark --all",
+        "code": code,
+        "seeds": list(seeds),
+        "workers": workers,
+        "runs": len(tasks),
+        "resumed": len(tasks) - len(missing),
+        "seconds": round(time.time() - started, 1),
+        "versions": _versions(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+    }
+    found = _assembled({name: (record or {})["result"] for name, record in kept.items()}, seeds[0], about)
+    _write(folder / "results.json", found.to_dict())
+    return found
+
+
+def plan(seeds: Sequence[int]) -> dict[str, Task]:
+    """Every run by name, the longest first."""
+    tasks = {}
+    for dataset in DATASETS:
+        for seed in seeds:
+            given = {"dataset": dataset, "seed": seed}
+            tasks[f"audit-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_all", given)
+    for seed in seeds:
+        tasks[f"generation-{seed}"] = Task("cfad_core.paper.experiments:generation_errors", {"seed": seed})
+        for setting, values in SENSITIVITY.items():
+            given = {"seed": seed, "setting": setting, "values": list(values)}
+            tasks[f"sensitivity-{setting}-{seed}"] = Task("cfad_core.paper.experiments:sensitivity", given)
+    for dataset in DATASETS:
+        for seed in seeds:
+            given = {"dataset": dataset, "seed": seed}
+            tasks[f"original-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_originals", given)
+    return tasks
+
+
+def _assembled(results: Mapping[str, Any], first_seed: int, about: dict[str, Any]) -> Reproduction:
+    def of(kind: str) -> list[Any]:
+        return [result for name, result in results.items() if name.startswith(f"{kind}-")]
+
+    first = {dataset: results[f"audit-{dataset}-{first_seed}"] for dataset in DATASETS}
+    return Reproduction(
+        rows=[row for result in of("audit") for row in result["rows"]],
+        originals=[row for result in of("original") for row in result],
+        generation=[row for result in of("generation") for row in result],
+        sensitivity=[row for result in of("sensitivity") for row in result],
+        graphs={dataset: result["graph"] for dataset, result in first.items()},
+        densities={dataset: result["densities"] for dataset, result in first.items()},
+        about=about,
+    )
+
+
+def _kept(folder: Path, name: str, key: str) -> dict[str, Any] | None:
+    """An earlier start's run, if it is whole and was the same."""
+    try:
+        record: dict[str, Any] = json.loads((folder / "runs" / f"{name}.json").read_text(encoding="utf-8"))
+        return record if record["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _key(task: Task, code: str) -> str:
+    """Of a run and the code that it runs on: what another version found does not count."""
+    given = json.dumps([task.function, dict(task.arguments), _versions(), code], sort_keys=True)
+    return hashlib.sha256(given.encode()).hexdigest()
+
+
+def _code_digest() -> str:
+    """Of all that computes results."""
+    package, digest = Path(__file__).resolve().parent, hashlib.sha256()
+    for part in ("causal", "data", "detectors", "evaluation"):
+        for path in sorted((package / part).glob("*.py")):
+            digest.update(path.read_bytes())
+    for name in ("audit", "benchmark", "config", "experiments", "result", "training"):
+        digest.update((package / f"{name}.py").read_bytes())
+    return digest.hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = ("torch", "numpy", "scipy", "pandas", "scikit-learn")
+    return {"cfad": __version__, "python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    with staged_file(path) as staged:
+        staged.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")

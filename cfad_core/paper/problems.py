@@ -1,0 +1,172 @@
+"""The paper's experiments: data sets x methods x seeds, one row each."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cfad_core.audit.result import AuditResult
+from cfad_core.audit.run import run_audit
+from cfad_core.causal.graph import structural_hamming_distance
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import METHODS, AuditConfig, Knowledge
+from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.progress import Progress
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sets.public import PaperTables, paper_adult, paper_compas
+from cfad_core.data.sets.synthetic import MAX_SELECTION_ERROR, generate_synthetic
+from cfad_core.detectors.registry import CATALOGUE, needed
+
+_CURVE_COLUMNS = ("quantile", "macro_f1", "changing_ratio", "changing_ratio_independent", "flag_rate")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set to run on, with the truth where it is known."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    roles: ColumnRoles
+    test_counterfactual: pd.DataFrame | None = None
+    adjacency: pd.DataFrame | None = None
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    dcfod_epochs: int = 90  # that the paper's authors trained DCFOD for
+
+
+def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
+    data = generate_synthetic(seed, max_selection_error=max_selection_error, progress=progress)
+    return Problem(
+        train=data.train,
+        test=data.test,
+        roles=ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
+        test_counterfactual=data.test_counterfactual,
+        adjacency=data.adjacency,
+    )
+
+
+def _paper(tables: PaperTables, **changes: Any) -> Problem:
+    return Problem(tables.train, tables.test, tables.roles, knowledge=tables.knowledge, **changes)
+
+
+DATASETS: dict[str, Callable[[int, Progress], Problem]] = {
+    "synthetic": _synthetic,
+    "synthetic-unfiltered": lambda seed, progress: _synthetic(seed, progress, max_selection_error=math.inf),
+    "adult": lambda seed, _: _paper(paper_adult(seed), dcfod_epochs=30),
+    "compas": lambda seed, _: _paper(paper_compas(seed)),
+}
+
+
+def run_benchmark(
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    config: AuditConfig | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Audit every data set with every seed, which draws the data and trains the models.
+
+    Returns
+    -------
+    A row for each data set, seed and method. ``changing_ratio`` is judged by the audit's own SCM,
+    ``changing_ratio_independent`` by the true counterfactuals (or an independent SCM where they are unknown).
+    ``shd`` and ``cf_error`` are None where the truth is unknown.
+    """
+    check_known(datasets, methods)
+    config, progress = config or AuditConfig(), progress or Progress()
+    rows: list[dict[str, Any]] = []
+    for dataset in datasets:
+        for seed in seeds:
+            rows += benchmark_once(progress, dataset, methods, seed, config.to_dict())
+    return rows
+
+
+def benchmark_once(
+    progress: Progress, dataset: str, methods: Sequence[str], seed: int, config: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Audit one data set with one seed; a row for each method. Everything in it is JSON-able."""
+    problem = DATASETS[dataset](seed, progress)
+    settings = AuditConfig.from_dict({**config, "methods": list(methods), "seed": seed})
+    return rows_of(audit_problem(problem, settings, progress), problem, dataset)
+
+
+def audit_problem(problem: Problem, config: AuditConfig, progress: Progress) -> AuditResult:
+    """Audit a data set with what is known of it."""
+    return run_audit(
+        problem.train,
+        problem.roles,
+        dataclasses.replace(config, knowledge=problem.knowledge, bootstrap=0),  # seeds tell the spread here
+        progress,
+        test=problem.test,
+        test_counterfactual=problem.test_counterfactual,
+    )
+
+
+def rows_of(result: AuditResult, problem: Problem, dataset: str) -> list[dict[str, Any]]:
+    """A JSON-able row for each method of an audit."""
+    truth = _against_truth(result, problem)
+    return [_row(dataset, method, result.config.seed, result, truth) for method in result.scores]
+
+
+def check_known(datasets: Sequence[str], methods: Sequence[str]) -> None:
+    """Refuse names that do not exist.
+
+    Raises
+    ------
+    InvalidConfigError
+    """
+    _check_known("data set", datasets, DATASETS)
+    _check_known("method", methods, METHODS)
+
+
+def _row(dataset: str, method: Any, seed: int, result: AuditResult, truth: dict[str, Any]) -> dict[str, Any]:
+    metrics = result.metrics(method)
+    seconds = sum(result.seconds[CATALOGUE[base].stage] for base in needed((method,)))
+    if method in ("cfad", "twin"):
+        seconds += result.seconds["discovery"]
+    return {
+        "dataset": dataset,
+        "method": method,
+        "seed": seed,
+        "auc_pr": metrics.auc_pr,
+        "auc_roc": metrics.auc_roc,
+        "macro_f1": metrics.macro_f1,
+        "changing_ratio": metrics.changing_ratio,
+        "changing_ratio_independent": metrics.changing_ratio_independent,
+        "flag_rate": metrics.flag_rate,
+        **truth,
+        "fit_seconds": round(seconds, 3),
+        "curve": [{name: point[name] for name in _CURVE_COLUMNS} for point in result.quantile_curve(method)],
+    }
+
+
+def _against_truth(result: AuditResult, problem: Problem) -> dict[str, Any]:
+    """Distance of the graph and of the counterfactuals from the truth, in the table's units."""
+    if problem.adjacency is None or problem.test_counterfactual is None:
+        return {"shd": None, "cf_error": None, "cf_error_flip": None}
+    names = list(result.scm.names)
+    true_edges = problem.adjacency.loc[names, names].to_numpy() != 0.0
+    truth = problem.test_counterfactual[names].to_numpy(dtype=np.float64)
+    guess = result.counterfactuals(problem.test, clip=False).rows[names].to_numpy(dtype=np.float64)
+    flipped = problem.test[names].to_numpy(dtype=np.float64)
+    flipped[:, names.index(result.scm.sensitive)] *= -1.0
+    return {
+        "shd": structural_hamming_distance(result.scm.weights != 0.0, true_edges),
+        "cf_error": _mean_distance(guess, truth),
+        "cf_error_flip": _mean_distance(flipped, truth),
+    }
+
+
+def _mean_distance(first: Floats, second: Floats) -> float:
+    return float(np.linalg.norm(first - second, axis=1).mean())
+
+
+def _check_known(what: str, names: Sequence[str], known: Sequence[str] | dict[str, Any]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidConfigError(f"Unknown {what}: {', '.join(unknown)}. Known: {', '.join(known)}.")

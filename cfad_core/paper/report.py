@@ -1,0 +1,240 @@
+"""The reproduced experiments as tables and figures, with the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import METHOD_NAMES, METHODS, PAPER_QUANTILES
+from cfad_core.core.files import staged_file
+from cfad_core.evaluation.densities import Densities
+from cfad_core.figures import (
+    adjacency_pair_figure,
+    densities_figure,
+    generation_error_figure,
+    graph_figure,
+    sensitivity_figure,
+    tradeoff_points_figure,
+    write_figures,
+)
+from cfad_core.paper.experiments import SENSITIVITY
+from cfad_core.paper.plan import JUDGED, Reproduction
+from cfad_core.paper.published import METRICS, published
+
+DATASET_NAMES = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
+METRIC_NAMES = {
+    "auc_pr": "AUC-PR",
+    "auc_roc": "AUC-ROC",
+    "macro_f1": "Macro-F1",
+    "changing_ratio": "changed, own SCM",
+    JUDGED: "changed, independent",
+}
+SETTING_NAMES = {
+    "fairness_weight": "fairness weight (lambda)",
+    "fair_learning_rate": "learning rate of the fine-tuning",
+}
+MODELS = ("plain GAE", "paper", "joint")
+BASELINES = tuple(method for method in METHODS if method not in ("cfad", "twin"))
+
+
+def write_report(found: Reproduction, folder: Path, *, images: bool = True) -> list[Path]:
+    """``results.md`` and the figures as HTML and, if ``images``, SVG (with Chromium); returns what was written."""
+    with staged_file(folder / "results.md") as path:
+        path.write_text(markdown(found), encoding="utf-8")
+    return [folder / "results.md", *write_figures(figures(found), folder / "figures", images=images)]
+
+
+def dominating(found: Reproduction, dataset: str, method: str = "twin") -> list[tuple[float, str]]:
+    """At which of the paper's quantiles which baseline is at least as good as a method in both, and better in one.
+
+    By the independent judge, or the truth on the synthetic set.
+    """
+    ratio, quality = found.mean_curve(dataset, method)
+    better = []
+    for baseline in BASELINES:
+        other_ratio, other_quality = found.mean_curve(dataset, baseline)
+        at_least, more = (
+            (other_ratio <= ratio) & (other_quality >= quality),
+            (other_ratio < ratio) | (other_quality > quality),
+        )
+        places = np.flatnonzero(at_least & more)
+        better += [(PAPER_QUANTILES[k], baseline) for k in places]
+    return sorted(better)
+
+
+def markdown(found: Reproduction) -> str:
+    """All tables."""
+    parts = []
+    for dataset in found.datasets:
+        parts += [f"### {DATASET_NAMES[dataset]}", main_table(found, dataset)]
+    parts += ["### At each of the paper's quantiles", *(quantile_table(found, name) for name in found.datasets)]
+    parts += ["### DCFOD and FairOD as their own authors describe them", originals_table(found)]
+    parts += ["### Generated rows on the synthetic set", generation_table(found)]
+    for setting in SENSITIVITY:
+        parts += [f"### CFAD on the synthetic set by {SETTING_NAMES[setting]}", sensitivity_table(found, setting)]
+    return "\n\n".join(parts) + "\n"
+
+
+def main_table(found: Reproduction, dataset: str) -> str:
+    """``main_rows`` in Markdown."""
+    header, rows = main_rows(found, dataset)
+    return _table([f"{DATASET_NAMES[dataset]}, 0.95 quantile", *header[1:]], rows)
+
+
+def main_rows(found: Reproduction, dataset: str) -> tuple[list[str], list[list[str]]]:
+    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method."""
+    names = dict(METRIC_NAMES)
+    if dataset == "synthetic":
+        names[JUDGED] = "changed, truth"
+    rows = []
+    for method in METHODS:
+        paper = _paper_cells(dataset, method)
+        cells = (spread_text(found.values(dataset, method, metric)) + paper.get(metric, "") for metric in names)
+        rows.append([METHOD_NAMES[method], *cells])
+    return ["method", *names.values()], rows
+
+
+def _paper_cells(dataset: str, method: str) -> dict[str, str]:
+    """The paper's values; its changing ratio stands where it was judged in the same way."""
+    values = published(dataset, method) or {}
+    places = {metric: JUDGED if (metric, dataset) == ("changing_ratio", "synthetic") else metric for metric in METRICS}
+    return {places[metric]: f" ({value:.3f})" for metric, value in values.items()}
+
+
+def quantile_table(found: Reproduction, dataset: str) -> str:
+    """Macro-F1 / changing ratio at the nine quantiles; bold where a method beats the paper's CFAD in both."""
+    paper = published(dataset, "cfad")
+    assert paper is not None
+    rows = []
+    for method in METHODS:
+        ratio, quality = found.mean_curve(dataset, method)
+        cells = []
+        for f1, changed in zip(quality, ratio, strict=True):
+            wins = f1 > paper["macro_f1"] and changed < paper["changing_ratio"]
+            cells.append(f"**{f1:.3f} / {changed:.3f}**" if wins else f"{f1:.3f} / {changed:.3f}")
+        rows.append([METHOD_NAMES[method], *cells])
+    better = ", ".join(f"{METHOD_NAMES[name]} at {quantile:g}" for quantile, name in dominating(found, dataset))
+    by = "the truth" if dataset == "synthetic" else "its own SCM"
+    note = (
+        f"Bold: better in both than the paper's CFAD ({paper['macro_f1']:.3f} / {paper['changing_ratio']:.3f} at 0.95, "
+        f"by {by}). Baselines that dominate Twin: {better or 'none'}."
+    )
+    judge = "truth" if dataset == "synthetic" else "independent SCM"
+    header = [f"{DATASET_NAMES[dataset]} ({judge})", *(f"{quantile:g}" for quantile in PAPER_QUANTILES)]
+    return f"{_table(header, rows)}\n\n{note}"
+
+
+def originals_table(found: Reproduction) -> str:
+    rows = []
+    for dataset in found.datasets:
+        for method in ("dcfod", "fairod"):
+            cells = (spread_text(found.values(dataset, method, metric, original=True)) for metric in METRIC_NAMES)
+            rows.append([f"{DATASET_NAMES[dataset]}, {METHOD_NAMES[method]}", *cells])
+    return _table(["0.95 quantile", *METRIC_NAMES.values()], rows)
+
+
+def generation_table(found: Reproduction) -> str:
+    rows = [
+        [
+            model,
+            *(
+                spread_text(np.array([row[world] for row in found.generation if row["model"] == model]), 2)
+                for world in _WORLDS
+            ),
+        ]
+        for model in MODELS
+    ]
+    return _table(["mean Euclidean distance", *_WORLDS], rows)
+
+
+def sensitivity_table(found: Reproduction, setting: str) -> str:
+    values, lines = _sensitivity(found, setting)
+    rows = [
+        [f"{value:g}", *(f"{mean[k]:.3f} ± {deviation[k]:.3f}" for mean, deviation in lines.values())]
+        for k, value in enumerate(values)
+    ]
+    return _table([SETTING_NAMES[setting], *lines], rows)
+
+
+def figures(found: Reproduction) -> dict[str, Any]:
+    """Every figure of the experiment section by file name."""
+    made: dict[str, Any] = {}
+    for dataset in found.datasets:
+        made[f"tradeoff-{dataset}"] = tradeoff(found, dataset)
+        made[f"graph-{dataset}"] = learned_graph(found, dataset)
+        if dataset != "synthetic":
+            made[f"densities-{dataset}"] = densities(found, dataset)
+    truth = found.graphs["synthetic"]
+    made["adjacency-synthetic"] = adjacency_pair_figure(
+        truth["variables"], np.array(truth["true"]), np.array(truth["strengths"])
+    )
+    made["generation"] = generation(found)
+    for setting in SENSITIVITY:
+        made[f"sensitivity-{setting.replace('_', '-')}"] = sensitivity_picture(found, setting)
+    return made
+
+
+def tradeoff(found: Reproduction, dataset: str, methods: Sequence[str] = METHODS) -> Any:
+    curves, paper = {}, {}
+    for method in methods:
+        ratio, quality = found.mean_curve(dataset, method)
+        curves[method] = (np.array(PAPER_QUANTILES), ratio, quality)
+        if values := published(dataset, method):
+            paper[method] = (values["changing_ratio"], values["macro_f1"])
+    return tradeoff_points_figure(curves, paper)
+
+
+def learned_graph(found: Reproduction, dataset: str) -> Any:
+    graph = found.graphs[dataset]
+    return graph_figure(graph["variables"], np.array(graph["strengths"]), graph["sensitive"], graph["affected"])
+
+
+def densities(found: Reproduction, dataset: str) -> Any:
+    panels, thresholds = {}, {}
+    for method, kept in found.densities[dataset].items():
+        density = {name: np.array(values) for name, values in kept["density"].items()}
+        panels[method], thresholds[method] = Densities(np.array(kept["edges"]), density), kept["threshold"]
+    return densities_figure(panels, thresholds, log=True)
+
+
+def generation(found: Reproduction) -> Any:
+    def over_seeds(model: str, world: str) -> tuple[float, float]:
+        values = np.array([row[world] for row in found.generation if row["model"] == model])
+        return float(values.mean()), float(values.std())
+
+    return generation_error_figure({model: {world: over_seeds(model, world) for world in _WORLDS} for model in MODELS})
+
+
+def sensitivity_picture(found: Reproduction, setting: str) -> Any:
+    values, lines = _sensitivity(found, setting)
+    return sensitivity_figure(SETTING_NAMES[setting], values, lines)
+
+
+_WORLDS = ("factual", "counterfactual")
+_SENSITIVE_METRICS = {"macro_f1": "Macro-F1", "changing_ratio": "changing ratio (truth)"}
+
+
+def _sensitivity(found: Reproduction, setting: str) -> tuple[Floats, dict[str, tuple[Floats, Floats]]]:
+    """The values of a setting, and by metric the mean and standard deviation over the seeds at each of them."""
+    rows = [row for row in found.sensitivity if row["setting"] == setting]
+    values = sorted({row["value"] for row in rows})
+
+    def over_seeds(metric: str, summary: Callable[[Any], Any]) -> Floats:
+        return np.array([summary([row[metric] for row in rows if row["value"] == value]) for value in values])
+
+    lines = {name: (over_seeds(key, np.mean), over_seeds(key, np.std)) for key, name in _SENSITIVE_METRICS.items()}
+    return np.array(values), lines
+
+
+def spread_text(values: Floats, digits: int = 3) -> str:
+    """Mean and standard deviation."""
+    return f"{values.mean():.{digits}f} ± {values.std():.{digits}f}" if len(values) else "n/a"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

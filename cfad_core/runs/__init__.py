@@ -1,0 +1,1 @@
+"""An audit as a record and a job."""

@@ -1,0 +1,369 @@
+"""Audits that run off the page: a queue in the store, and executors that work it off.
+
+An audit is one child process (``processes``), watched by whoever took it from the queue: a thread here, or a task on a
+Dask cluster. Both run ``work_on``, so an audit ends in the same way wherever it runs: done, failed with a sentence, or
+cancelled. A worker needs only this package and the store (its folder, and its database).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from cfad_core.audit.run import run_audit, stages
+from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
+from cfad_core.core.progress import Progress, Share
+from cfad_core.runs.child import Child, run_in_child
+from cfad_core.runs.store import ACTIVE, AuditRecord, Status, Store, headline
+
+_LOOK = 0.2  # seconds between two looks at the queue
+_BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
+_RECOVERY = 15.0  # seconds between two looks for audits whose worker died
+_SETTLED = 10.0  # seconds after which a run of this process that nobody watches is lost
+_KEPT_REPORTS = 2.0  # a second
+_WARM = ("cfad_core.runs.executor", "sklearn.metrics")
+_STUBBORN = 5  # attempts to write down how an audit ended
+_WATCHED: set[str] = set()  # the runs that this process watches
+
+
+def work_on(store: Store, record: AuditRecord, child: Child, also: Progress | None = None) -> None:
+    """Run an audit that was taken from the queue, and write down how it ended; ``also`` hears its progress."""
+    place = {"home": str(store.home), "url": store.url, "audit": record.id}
+    _WATCHED.add(str(record.worker))
+    try:
+        with child:
+            metrics = child.run("cfad_core.runs.executor:perform", place, _Kept(store, record, also))
+    except AuditCancelled:
+        _end(store, record, "cancelled")
+    except CfadError as error:
+        _end(store, record, "failed", str(error), error.details)
+    except Exception as error:  # of the database: its reports could not be kept
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0][:200]
+        _end(store, record, "failed", f"The store could not be used: {reason}. Start it again once it can.")
+    except KeyboardInterrupt:
+        _end(store, record, "cancelled")
+        raise
+    else:
+        _insist(lambda: store.finish(record.id, metrics, record.worker))
+    finally:
+        _WATCHED.discard(str(record.worker))
+
+
+def _end(store: Store, record: AuditRecord, status: Status, message: str = "", details: str = "") -> None:
+    with suppress(Exception):  # of a database that cannot be read
+        if store.get(record.id).worker in (record.worker, None):  # not another run's
+            store.clear_staged(record.id)  # which makes room on a full disk, too
+    _insist(lambda: store.stop(record.id, status, message, details, record.worker))
+
+
+def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any]:
+    """In the child process: run the audit, save it, return its headline."""
+    with Store(Path(home), url) as store:
+        given = store.inputs(audit)
+        result = run_audit(
+            given.table,
+            given.roles,
+            given.config,
+            progress,
+            test=given.test,
+            test_counterfactual=given.test_counterfactual,
+        )
+        result.save(store.folder(audit))
+    return headline(result)
+
+
+class _Kept(Progress):
+    """Writes reports into the store, a few a second, and looks there whether to stop."""
+
+    def __init__(self, store: Store, record: AuditRecord, also: Progress | None) -> None:
+        self._store, self._audit, self._worker, self._also = store, record.id, record.worker, also or Progress()
+        knows_truth = "test_counterfactual" in record.tables
+        self._share, self._stage = Share(stages(record.config, knows_truth=knows_truth)), ""
+        self._written, self._beaten, self._stop = 0.0, 0.0, False
+
+    def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
+        self._also.report(stage, step, total, values)
+        done, now = self._share.after(stage, step, total), time.monotonic()
+        if stage == self._stage and step < total and now - self._written < 1.0 / _KEPT_REPORTS:
+            return
+        self._stage, self._written = stage, now
+        self._store.report(self._audit, stage, step, total, values, done, self._worker)
+
+    def stop_requested(self) -> bool:
+        now = time.monotonic()
+        if not self._stop and now - self._beaten >= _BEAT:
+            self._beaten = now
+            self._stop = self._store.beat(self._audit, self._worker)
+        return self._stop
+
+
+def _insist(write: Callable[[], None]) -> None:
+    """A full disk or a busy database may let it through a moment later."""
+    for attempt in range(1, _STUBBORN + 1):
+        try:
+            write()
+        except Exception:
+            if attempt == _STUBBORN:
+                raise
+            time.sleep(attempt)
+        else:
+            return
+
+
+class Executor:
+    """Takes audits from the queue in threads of its own until it is closed; each thread watches one at a time.
+
+    Closing it leaves running audits ``interrupted``; they can be started again.
+    """
+
+    def __init__(self, store: Store, workers: int = 1, threads: int | None = None) -> None:
+        if workers < 1:
+            raise InvalidConfigError(f"At least one worker is needed; got {workers}.")
+        self.store, self.workers = store, workers
+        self.threads = threads or max(1, (os.cpu_count() or 1) // workers)
+        self._closed = threading.Event()
+        self.store.recover(is_alive)
+        self._crew = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        self._crew.append(threading.Thread(target=self._look_after, daemon=True))
+        for thread in self._crew:
+            thread.start()
+
+    def close(self) -> None:
+        """Take no more audits, and stop those that run."""
+        self._closed.set()
+        for thread in self._crew:
+            thread.join(timeout=30.0)
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _work(self) -> None:
+        spare: Child | None = None
+        while not self._closed.is_set():
+            try:
+                spare = spare or self._spare()
+                record = self.store.claim(worker_name())
+                if record is not None:
+                    taken, spare = spare, None
+                    with self._stopping_when_closed(record):
+                        self._run(record, taken)
+                    continue
+            except Exception:  # the store cannot be reached just now; the queue goes on when it can
+                time.sleep(1.0)
+            self._closed.wait(_LOOK)
+        if spare is not None:
+            spare.close()
+
+    def _spare(self) -> Child | None:
+        """A process that has imported what takes long, for the next audit."""
+        return None if self._closed.is_set() else Child(self.threads, warm=_WARM)
+
+    def _run(self, record: AuditRecord, spare: Child | None) -> None:
+        if spare is None or not spare.is_ready:
+            spare = Child(self.threads)
+        work_on(self.store, record, spare)
+
+    @contextmanager
+    def _stopping_when_closed(self, record: AuditRecord) -> Iterator[None]:
+        ended = threading.Event()
+
+        def guard() -> None:
+            while not ended.is_set():
+                if self._closed.wait(0.1) and not ended.is_set():
+                    message = "The program was closed. Start it again."
+                    with suppress(Exception):  # the store cannot be reached: the next program finds it
+                        self.store.stop(
+                            record.id, "interrupted", message, worker=record.worker
+                        )  # its watcher sees that
+                    return
+
+        watcher = threading.Thread(target=guard, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+
+    def _look_after(self) -> None:
+        while not self._closed.wait(_RECOVERY):
+            with suppress(Exception):  # the store cannot be reached just now
+                self.store.recover(is_alive)
+
+
+class DaskExecutor(Executor):
+    """The same on a Dask cluster: each thread here watches a task there, as many as the cluster has workers."""
+
+    def __init__(self, store: Store, address: str) -> None:
+        self._client = _client(address)
+        super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
+
+    def _spare(self) -> None:
+        return None
+
+    def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
+        place = (str(self.store.home), self.store.url, record.id, str(record.worker))
+        _WATCHED.add(str(record.worker))  # until a worker of the cluster has it
+        try:
+            self._client.submit(_work_on_cluster, *place, pure=False).result()
+        except Exception as error:
+            _fail_on_cluster(self.store, record.id, str(record.worker), f"{type(error).__name__}: {error}")
+        finally:
+            _WATCHED.discard(str(record.worker))
+
+    def close(self) -> None:
+        super().close()
+        self._client.close()
+
+
+_CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out of memory. Start it again."
+
+
+def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
+    from distributed import get_worker
+
+    with Store(Path(home), url) as store:
+        if store.take_over(audit, sender, f"{worker_name()}#{sender.rpartition('#')[2]}"):
+            work_on(store, store.get(audit), Child(get_worker().state.nthreads))
+        else:  # Dask gives the tasks of a dead worker to the next one
+            _fail_on_cluster(store, audit, sender)
+
+
+def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -> None:
+    """The worker died that had this run, if it is still this run: its token stays when a worker takes it over."""
+    now = str(store.get(audit).worker)
+    if now.rpartition("#")[2] == sender.rpartition("#")[2]:
+        store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
+
+
+def _client(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CfadError(f"Cannot reach the Dask scheduler at '{address}': {error}") from error
+
+
+def start_executor(store: Store, workers: int = 1) -> Executor:
+    """A Dask cluster if ``CFAD_DASK_SCHEDULER`` names one, else processes on this machine."""
+    address = os.environ.get("CFAD_DASK_SCHEDULER")
+    return DaskExecutor(store, address) if address else Executor(store, workers)
+
+
+def wait_for(store: Store, audit: str, timeout: float | None = None) -> AuditRecord:
+    """Wait until an audit is neither queued nor running.
+
+    Raises
+    ------
+    CfadError
+        If that takes longer than ``timeout`` seconds.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while (record := store.get(audit)).status in ACTIVE:
+        if deadline is not None and time.monotonic() > deadline:
+            raise CfadError(f"Audit '{audit}' is still {record.status} after {timeout:g} seconds.")
+        time.sleep(0.1)
+    return record
+
+
+@cache
+def worker_name() -> str:
+    """Name of this process, on this machine: host, process id, and when it began (ids are used again)."""
+    return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}"
+
+
+def is_alive(record: AuditRecord) -> bool | None:
+    """Whether the worker of a running audit still works on it; None if it is on another machine."""
+    worker = str(record.worker).partition("#")[0]
+    if worker == worker_name():  # this process should know; a run that was claimed just now is not watched yet
+        return record.worker in _WATCHED or time.time() - (record.heartbeat or 0.0) < _SETTLED
+    host, _, rest = worker.rpartition(":")
+    host, _, process = host.rpartition(":")
+    if host != socket.gethostname():
+        return None
+    try:
+        return bool(abs(psutil.Process(int(process)).create_time() - float(rest)) < 1.0)
+    except (psutil.NoSuchProcess, ValueError):
+        return False
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function by name (``module:name``) with JSON-able arguments, for ``run_many``."""
+
+    function: str
+    arguments: Mapping[str, Any]
+
+
+def run_many(
+    tasks: Sequence[Task],
+    workers: int = 1,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    keep: Callable[[int, Any], None] | None = None,
+) -> list[Any]:
+    """Run independent tasks, each in a process of its own, and return their results in order.
+
+    Parameters
+    ----------
+    workers : at once on this machine; each gets its share of the cores
+    scheduler : address of a Dask cluster to run on instead
+    keep : called with the place of each task and its result as soon as it has one
+    """
+    progress = progress or Progress()
+    if workers < 1:
+        raise InvalidConfigError(f"At least one worker is needed; got {workers}.")
+    stop = threading.Event()
+    with _pool(workers, scheduler, stop) as submit:
+        futures = [submit(task) for task in tasks]
+        waiting = {future: place for place, future in enumerate(futures)}
+        try:
+            while waiting:
+                for future in [future for future in waiting if future.done()]:
+                    result, place = future.result(), waiting.pop(future)  # one failure ends them all
+                    if keep is not None:
+                        keep(place, result)
+                progress.tick("runs", len(futures) - len(waiting), len(futures))
+                time.sleep(_LOOK if waiting else 0.0)
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            for future in futures:
+                future.cancel()
+
+
+@contextmanager
+def _pool(workers: int, scheduler: str | None, stop: threading.Event) -> Iterator[Callable[[Task], Any]]:
+    """What starts tasks, here or on a cluster."""
+    if scheduler is not None:
+        client = _client(scheduler)
+        try:
+            yield lambda task: client.submit(run_in_child, task.function, dict(task.arguments), pure=False)
+        finally:
+            client.close()
+        return
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    with ThreadPoolExecutor(workers) as pool:
+        yield lambda task: pool.submit(run_in_child, task.function, task.arguments, _Stoppable(stop), threads=threads)
+
+
+class _Stoppable(Progress):
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def stop_requested(self) -> bool:
+        return self._stop.is_set()

@@ -1,0 +1,163 @@
+"""The dashboard in a real browser."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+
+from cfad_core.core.config import AuditConfig, DetectorConfig
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.runs.store import Store
+from tests.apps.browser import Visitor, app, assert_clean, browser
+from tests.conftest import make_people
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+SIDE, MAIN = "[data-testid=stSidebar]", "[data-testid=stMain]"
+RESULTS = ["Causal graph", "Counterfactuals", "Score densities", "Threshold", "Methods"]
+HOSTILE = '![x](http://evil.example/a.png)<img src="http://evil.example/b.png">'
+ENDLESS = AuditConfig(detector=DetectorConfig(width=16, epochs=10**6, batch_size=64))
+ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser") / "home"
+
+
+@pytest.fixture(scope="module")
+def url(home: Path) -> Iterator[str]:
+    with app(home, environment={"CFAD_WORKERS": "2"}) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def visitor(chromium: Browser, url: str) -> Iterator[Visitor]:
+    with Visitor(chromium, url) as someone:
+        yield someone
+        assert_clean(someone)  # nothing was asked of another host, and the console has no errors
+
+
+def put(home: Path, config: AuditConfig, name: str) -> str:
+    with Store(home) as store:
+        return store.create(make_people(400, seed=0), ROLES, config, name=name, source="people.csv")
+
+
+def start_from_upload(visitor: Visitor, path: Path) -> None:
+    visitor.open("Data")
+    visitor.upload(path)
+    visitor.wait_text("What the columns are for")
+    visitor.wait_idle()
+    visitor.click("Continue")
+    visitor.wait_text("Settings that matter")
+    visitor.page.get_by_test_id("stCheckbox").filter(has_text="PCA").click()
+    visitor.wait_idle()
+    visitor.click("Start the audit")
+
+
+def test_the_main_journey_takes_ten_clicks_at_most(visitor: Visitor, home: Path) -> None:
+    visitor.open()
+    visitor.wait_text("Would the detector have flagged the same person")
+    clicks = ["Try the sample table", "Continue", "Start the audit"]
+    awaited = ["What the columns are for", "Settings that matter", "The audit is done"]
+    for name, text in zip(clicks, awaited, strict=True):
+        visitor.click(name, within=MAIN)
+        visitor.wait_text(text, timeout=120)
+        visitor.wait_idle()
+    visitor.click("Causal graph", within=MAIN)
+    visitor.wait_text("Arrows lead from cause to effect")
+    visitor.click("Score densities", within=SIDE)
+    visitor.wait_text("Kolmogorov-Smirnov")
+    visitor.click("Threshold", within=SIDE)
+    visitor.wait_text("Left and up is better")
+    visitor.wait_idle()
+    visitor.click("Save this threshold")
+    visitor.wait_text("Saved: CFAD, quantile 0.95")
+    assert len(clicks) + 4 <= 10
+    audit = re.search(r"audit=(\w+)", visitor.page.url)
+    assert audit is not None
+    with Store(home) as store:
+        assert store.get(audit[1]).threshold["quantile"] == 0.95
+
+
+def test_an_upload_and_every_page_of_it(visitor: Visitor, tmp_path: Path) -> None:
+    make_people(400, seed=1).to_csv(tmp_path / "mine.csv", index=False)
+    start_from_upload(visitor, tmp_path / "mine.csv")
+    visitor.wait_text("The audit is done", timeout=120)
+    for page in RESULTS:
+        visitor.click(page, within=SIDE)
+        visitor.wait_text("sensitive: group")
+        visitor.wait_idle()
+    assert (
+        visitor.page.get_by_test_id("stCheckbox").filter(has_text="PCA").count() == 1
+    )  # it was ticked before training
+    visitor.page.get_by_role("tab", name="The paper's experiments").click()
+    visitor.wait_text("Hollow: the paper's point")
+    visitor.wait_idle()
+    visitor.click("Saved audits", within=SIDE)
+    visitor.wait_text("Choose a row to open")
+
+
+def test_reloading_while_it_trains_loses_nothing(visitor: Visitor, home: Path) -> None:
+    audit = put(home, ENDLESS, "Reloaded")
+    visitor.open(f"Train?audit={audit}")
+    visitor.wait_text(re.compile(r"Training the plain detector · \d+%"), timeout=60)
+    visitor.page.reload()
+    visitor.wait_text(re.compile(r"Training the plain detector · \d+%"), timeout=60)
+    assert f"audit={audit}" in visitor.page.url
+    began = time.monotonic()
+    visitor.click("Cancel the audit")
+    visitor.wait_text("was cancelled", timeout=10)
+    assert time.monotonic() - began < 6.0  # two seconds to stop, and the page looks once a second
+    visitor.click("Start it again")
+    visitor.wait_text("Cancel the audit", timeout=30)
+    visitor.click("Cancel the audit")
+    visitor.wait_text("was cancelled", timeout=60)
+
+
+def test_two_browsers_on_two_audits(chromium: Browser, url: str, home: Path) -> None:
+    audits = [put(home, ENDLESS, name) for name in ("First of two", "Second of two")]
+    with Visitor(chromium, url) as one, Visitor(chromium, url, colour_scheme="dark") as two:
+        for visitor, audit, name in ((one, audits[0], "First of two"), (two, audits[1], "Second of two")):
+            visitor.open(f"Train?audit={audit}")
+            visitor.wait_text(name)
+        for visitor in (one, two):
+            visitor.wait_text(re.compile(r"Training the plain detector · \d+%"), timeout=60)
+        assert "Second of two" not in one.page.inner_text(MAIN)
+        for visitor in (one, two):
+            visitor.click("Cancel the audit")
+            visitor.wait_text("was cancelled", timeout=30)
+            assert_clean(visitor)
+
+
+def test_a_hostile_table_is_only_text(visitor: Visitor, tmp_path: Path) -> None:
+    script = "<script>window.hacked = 1</script>"
+    table = make_people(300, seed=2).rename(columns={"income": HOSTILE, "fraud": "fraud"})
+    table["job"] = np.where(np.arange(300) % 3 == 0, script, '=HYPERLINK("http://evil.example")')
+    table["group"] = table["group"].map({"a": "<b>a</b>", "b": "[b](http://evil.example)"})
+    table.to_csv(tmp_path / "![h](evil.example).csv", index=False)
+    start_from_upload(visitor, tmp_path / "![h](evil.example).csv")
+    visitor.wait_text("The audit is done", timeout=120)
+    for page in [*RESULTS, "Saved audits", "Data"]:
+        visitor.click(page, within=SIDE)
+        visitor.wait_idle()
+        assert visitor.page.evaluate("window.hacked") is None
+        assert visitor.page.locator("img[src*='evil.example']").count() == 0
+        assert visitor.page.locator("a[href*='evil.example']").count() == 0
+
+
+def test_a_bad_address_is_told(visitor: Visitor) -> None:
+    visitor.open("Threshold?audit=nonsense")
+    visitor.wait_text("There is no audit")

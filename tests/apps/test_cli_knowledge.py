@@ -1,0 +1,110 @@
+"""What is known of the causal graph, and how sure the audit is, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cfad_core.apps import cli
+from cfad_core.core.config import AuditConfig
+from tests.conftest import make_people
+
+VARIABLES = ("group", "schooling", "income", "debt")
+
+
+@pytest.fixture(autouse=True)
+def quick_preset(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
+    monkeypatch.setattr(
+        cli.audit, "preset", lambda _, **changes: AuditConfig(**({"detector": quick.detector} | changes))
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    make_people(400, seed=0).to_csv(path, index=False)
+    return path
+
+
+def audit(table: Path, *more: str | Path) -> int:
+    labels = ["--label", "fraud", "--anomaly", "yes", "--methods", "ae"]
+    out = ["--out", table.parent / "audit"]
+    return cli.main([str(part) for part in ["audit", table, "--sensitive", "group", *labels, *out, *more]])
+
+
+def found(table: Path) -> dict:
+    return json.loads((table.parent / "audit" / "audit.json").read_text())
+
+
+def test_a_ready_graph_is_used_as_it_is(table: Path, capsys) -> None:
+    graph = table.parent / "graph.dot"
+    graph.write_text("digraph { group -> income; income -> debt }")
+    assert audit(table, "--graph", graph, "--bootstrap", "4") == 0
+    text, printed = found(table), capsys.readouterr().out
+    assert [(edge["cause"], edge["effect"]) for edge in text["graph"]["edges"]] == [
+        ("group", "income"),
+        ("income", "debt"),
+    ]
+    assert {edge["frequency"] for edge in text["uncertainty"]["edges"]} == {1.0}
+    assert "warning: Not in the graph, so without causes and effects: schooling." in printed
+    assert "The causal graph was given." in printed
+    assert "lowest to highest" in printed
+    assert f"ae: {text['methods']['ae']['verdict']}" in printed
+
+
+def test_knowledge_from_a_file_and_roots_are_added_up(table: Path) -> None:
+    known = table.parent / "known.json"
+    known.write_text(json.dumps({"forbidden": [["income", "debt"]], "roots": ["schooling"]}))
+    assert audit(table, "--knowledge", known, "--roots", "debt", "--bootstrap", "0") == 0
+    text = found(table)
+    assert text["config"]["knowledge"]["roots"] == ["schooling", "debt"]
+    assert not any(edge["effect"] in ("schooling", "debt") for edge in text["graph"]["edges"])
+    assert text["uncertainty"] is None
+    assert "how sure that is was not measured" in text["methods"]["ae"]["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("graph.csv", ",group,wage\ngroup,0,1\nwage,0,0\n", "wage"),
+        ("graph.dot", "digraph { income -> debt -> income }", "cycle"),
+        ("graph.txt", "group -> income", ".graphml, .dot"),
+    ],
+)
+def test_graphs_that_cannot_be(table: Path, capsys, name: str, content: str, message: str) -> None:
+    (table.parent / name).write_text(content)
+    assert audit(table, "--graph", table.parent / name) == 2
+    assert message in capsys.readouterr().err
+    assert not (table.parent / "audit").exists()
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"roots": ["wage"]}, "wage"),
+        ({"required": [["income", "debt"], ["debt", "income"]]}, "form a cycle"),
+        ({"required": [["income", "group"]]}, "forbidden by a root"),
+        ({"rots": ["income"]}, "rots"),
+    ],
+)
+def test_knowledge_that_cannot_be(table: Path, capsys, known: dict, message: str) -> None:
+    (table.parent / "known.json").write_text(json.dumps(known))
+    assert audit(table, "--knowledge", table.parent / "known.json") == 2
+    assert message in capsys.readouterr().err
+    assert not (table.parent / "audit").exists()
+
+
+def test_a_missing_file_a_large_one_and_odd_numbers_of_graphs(table: Path, capsys) -> None:
+    assert audit(table, "--graph", table.parent / "none.dot") == 2
+    assert "Cannot read" in capsys.readouterr().err
+    (table.parent / "large.json").write_bytes(b" " * 5_000_001)
+    assert audit(table, "--knowledge", table.parent / "large.json") == 2
+    assert "larger than 5 MB" in capsys.readouterr().err
+    for graphs in ("3", "2", "-4"):
+        assert audit(table, f"--bootstrap={graphs}") == 2
+        assert "'bootstrap' must" in capsys.readouterr().err
+    (table.parent / "graph.dot").write_text("digraph { group -> income }")
+    assert audit(table, "--graph", table.parent / "graph.dot", "--roots", "income") == 2
+    assert "not both" in capsys.readouterr().err

@@ -1,0 +1,391 @@
+"""Audits in real processes, on this machine and on a real Dask cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+
+from cfad_core.audit.run import run_audit
+from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig
+from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError, InvalidDataError
+from cfad_core.core.progress import Progress
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.runs import executor as jobs
+from cfad_core.runs.child import Child
+from cfad_core.runs.executor import (
+    DaskExecutor,
+    Executor,
+    Task,
+    is_alive,
+    run_many,
+    start_executor,
+    wait_for,
+    work_on,
+    worker_name,
+)
+from cfad_core.runs.store import AuditRecord, Store
+from tests.conftest import Recorder, make_people
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
+QUICK = AuditConfig(bootstrap=4, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+TABLE = make_people(300, seed=0)
+WAIT = 90.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "home") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as made:
+        yield made.scheduler_address
+
+
+@pytest.fixture(params=["local", "dask"])
+def start(request: pytest.FixtureRequest, store: Store) -> Iterator[Callable[[], Executor]]:
+    """Start an executor of either kind on the store."""
+    running: list[Executor] = []
+
+    def begin() -> Executor:
+        if request.param == "dask":
+            running.append(DaskExecutor(store, request.getfixturevalue("cluster")))
+        else:
+            running.append(Executor(store))
+        return running[-1]
+
+    yield begin
+    for executor in running:
+        executor.close()
+
+
+def put(store: Store, config: AuditConfig = QUICK, table: pd.DataFrame = TABLE) -> str:
+    return store.create(table, ROLES, config, name="An audit")
+
+
+def endless(stage: str) -> tuple[AuditConfig, pd.DataFrame]:
+    """Settings and a table that keep an audit in one stage for minutes."""
+    detector = QUICK.detector
+    if stage == "autoencoder":
+        return dataclasses.replace(QUICK, detector=dataclasses.replace(detector, epochs=10**6)), TABLE
+    if stage == "fair fine-tuning":
+        return dataclasses.replace(QUICK, detector=dataclasses.replace(detector, fair_epochs=10**6)), TABLE
+    slow = DiscoveryConfig(mode="paper", rounds=1000, steps_per_round=10**6)
+    return dataclasses.replace(QUICK, discovery=slow), TABLE
+
+
+def until(store: Store, audit: str, condition: Callable[[AuditRecord], bool]) -> AuditRecord:
+    deadline = time.monotonic() + WAIT
+    while not condition(record := store.get(audit)):
+        assert time.monotonic() < deadline, record
+        time.sleep(0.05)
+    return record
+
+
+def computing() -> list[psutil.Process]:
+    """The children that compute for this process, wherever among its descendants; not those that wait for a task."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "cfad_core.runs.child" in process.cmdline() and process.cpu_times().user > 0.0:
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor]) -> None:
+    audits = [put(store), put(store, dataclasses.replace(QUICK, seed=1))]
+    start()
+    for audit in audits:
+        record = wait_for(store, audit, WAIT)
+        assert (record.status, record.progress, record.error) == ("done", 1.0, ""), record
+        assert record.seconds is not None
+    result = store.result(audits[0])
+    direct = run_audit(store.inputs(audits[0]).table, ROLES, QUICK)
+    assert np.array_equal(result.people.factual, direct.people.factual)
+    assert store.get(audits[0]).data_digest == result.data_digest
+    reports = store.reports(audits[0])
+    stages = list(dict.fromkeys(report.stage for report in reports))
+    assert stages[0] == "discovery"
+    assert stages[-3:] == ["evaluation", "graph bootstrap", "how sure"]
+    assert {"loss", "h", "edges"} <= set(next(r for r in reports if r.stage == "discovery").numbers)
+    assert "loss" in next(r for r in reports if r.stage == "autoencoder").numbers
+
+
+@pytest.mark.parametrize("stage", ["discovery", "autoencoder", "fair fine-tuning"])
+def test_cancelling_takes_two_seconds_at_most_and_is_no_error(
+    store: Store, start: Callable[[], Executor], stage: str
+) -> None:
+    audit = put(store, *endless(stage))
+    start()
+    until(store, audit, lambda record: record.stage == stage)
+    began = time.monotonic()
+    store.request_cancel(audit)
+    record = wait_for(store, audit, WAIT)
+    assert time.monotonic() - began < 2.5  # two seconds, and what this test's own look at it takes
+    assert (record.status, record.error) == ("cancelled", "")
+    assert not store.folder(audit).exists()
+    following = put(store)
+    assert wait_for(store, following, WAIT).status == "done"
+
+
+def test_a_killed_process_fails_with_a_sentence_and_the_next_audit_runs(
+    store: Store, start: Callable[[], Executor]
+) -> None:
+    audit = put(store, *endless("autoencoder"))
+    start()
+    until(store, audit, lambda record: record.stage == "autoencoder")
+    (child,) = computing()
+    child.kill()
+    record = wait_for(store, audit, WAIT)
+    assert record.status == "failed"
+    assert record.error.startswith("The process that computed this was killed, most likely because the machine ran out")
+    assert "during 'autoencoder'" in record.error
+    assert wait_for(store, put(store), WAIT).status == "done"
+    with pytest.raises(InvalidDataError, match="is done; it cannot be started again"):
+        store.requeue(store.find(status="done")[0].id)
+
+
+def test_a_table_that_cannot_be_audited_fails_with_its_problems(store: Store, start: Callable[[], Executor]) -> None:
+    audit = put(store, table=TABLE.assign(extra=np.inf, name=[f"person {k}" for k in range(300)]))
+    start()
+    record = wait_for(store, audit, WAIT)
+    assert record.status == "failed"
+    assert [line.split("'")[1] for line in record.error.splitlines()] == ["extra", "name"]
+
+
+def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as own,
+        DaskExecutor(store, own.scheduler_address),
+    ):
+        audit = put(store, *endless("autoencoder"))
+        until(store, audit, lambda record: record.stage == "autoencoder")
+        (child,) = computing()
+        os.kill(int(str(store.get(audit).worker).partition("#")[0].split(":")[-2]), signal.SIGKILL)
+        record = wait_for(store, audit, WAIT)
+        assert record.status == "failed"
+        assert "The cluster's worker that computed this died" in record.error
+        psutil.wait_procs([child], timeout=10.0)
+        assert not child.is_running()  # nothing goes on computing
+        assert wait_for(store, put(store), WAIT).status == "done"
+
+
+def test_an_unreachable_cluster_is_a_clear_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFAD_DASK_SCHEDULER", "tcp://127.0.0.1:1")
+    with pytest.raises(CfadError, match="Cannot reach the Dask scheduler at 'tcp://127.0.0.1:1'"):
+        start_executor(store)
+
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from cfad_core.runs.executor import Executor
+from cfad_core.runs.store import Store
+Executor(Store(Path(sys.argv[1])))
+time.sleep(600)
+"""
+
+
+def test_a_killed_server_loses_nothing(store: Store) -> None:
+    running, waiting = put(store, *endless("fair fine-tuning")), put(store)
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(store.home)], cwd=ROOT)
+    until(store, running, lambda record: record.stage == "fair fine-tuning")
+    (child,) = computing()
+    server.kill()
+    server.wait()
+    psutil.wait_procs([child], timeout=10.0)
+    assert not child.is_running()
+    assert store.get(running).status == "running"  # nobody is there to say otherwise
+    with Executor(store):  # the next server
+        record = until(store, running, lambda record: record.status == "interrupted")
+        assert "Start it again" in record.error
+        assert wait_for(store, waiting, WAIT).status == "done"  # the queue goes on
+        store.requeue(running)
+        until(store, running, lambda record: record.stage == "fair fine-tuning")
+        store.request_cancel(running)
+        assert wait_for(store, running, WAIT).status == "cancelled"
+        assert {report.stage for report in store.reports(running)} >= {"discovery"}
+
+
+def test_closing_interrupts_what_runs(store: Store) -> None:
+    audit = put(store, *endless("autoencoder"))
+    with Executor(store):
+        until(store, audit, lambda record: record.stage == "autoencoder")
+    record = store.get(audit)
+    assert (record.status, record.error) == ("interrupted", "The program was closed. Start it again.")
+    assert not computing()
+
+
+def test_two_workers_work_at_once(store: Store) -> None:
+    audits = [put(store, *endless("autoencoder")) for _ in range(3)]
+    with Executor(store, workers=2) as executor:
+        assert executor.threads == max(1, (os.cpu_count() or 1) // 2)
+        for audit in audits[:2]:
+            until(store, audit, lambda record: record.stage == "autoencoder")
+        assert store.get(audits[2]).status == "queued"
+        store.request_cancel(audits[2])
+        assert store.get(audits[2]).status == "cancelled"
+        assert len(computing()) == 2
+        for audit in audits[:2]:
+            store.request_cancel(audit)
+            assert wait_for(store, audit, WAIT).status == "cancelled"
+    with pytest.raises(InvalidConfigError, match="At least one worker is needed; got 0"):
+        Executor(store, workers=0)
+
+
+def test_waiting_has_an_end(store: Store) -> None:
+    with pytest.raises(CfadError, match="is still queued after 0.3 seconds"):
+        wait_for(store, put(store), 0.3)
+
+
+def test_who_is_alive(store: Store) -> None:
+    put(store)
+    claimed = store.claim(worker_name())
+
+    def alive(worker: str, heartbeat: float) -> bool | None:
+        return is_alive(dataclasses.replace(claimed, worker=worker, heartbeat=heartbeat))
+
+    now = time.time()
+    host, process, began = worker_name().rsplit(":", 2)
+    assert alive(str(claimed.worker), now) is True
+    assert alive(str(claimed.worker), now - 100) is False  # of this process, and nobody here watches it
+    assert alive(f"{host}:{process}:{float(began) - 100}#1", now) is False  # the same number, another process
+    assert alive(f"{host}:999999999:{began}#1", now) is False
+    assert alive(f"elsewhere:{process}:{began}#1", now) is None
+    assert alive("", now) is None
+
+
+def test_a_run_that_was_given_up_cannot_end_the_next_one(store: Store) -> None:
+    audit = put(store)
+    first = store.claim("one")
+    store.stop(audit, "interrupted", worker=first.worker)
+    store.requeue(audit)
+    second = store.claim("one")
+    assert first.worker != second.worker
+    assert store.beat(audit, first.worker) is True  # it is to stop
+    assert store.beat(audit, second.worker) is False
+    store.report(audit, "discovery", 1, 2, {}, 0.5, first.worker)
+    assert store.reports(audit) == []
+    for end in (
+        lambda: store.stop(audit, "cancelled", worker=first.worker),
+        lambda: store.finish(audit, {}, first.worker),
+    ):
+        end()
+        assert store.get(audit).status == "running"
+
+
+def test_a_run_that_nobody_watches_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_SETTLED", 0.5)
+    audit = put(store)
+    store.claim(worker_name(), audit)
+    time.sleep(0.6)
+    store.recover(is_alive)
+    assert store.get(audit).status == "interrupted"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"a small file system cannot be mounted here ({mounted.stderr.strip()})")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_a_clear_failure_and_leaves_the_store_whole(small_disk: Path) -> None:
+    with Store(small_disk / "home") as store:
+        earlier = put(store)
+        work_on(store, store.claim(worker_name(), earlier), Child(1))
+        assert store.get(earlier).status == "done", store.get(earlier)
+        wide = dataclasses.replace(QUICK, detector=dataclasses.replace(QUICK.detector, width=200))
+        audit = put(store, wide)
+        filler = small_disk / "filler"
+        with filler.open("wb") as stream:
+            stream.write(b"x" * max(0, shutil.disk_usage(small_disk).free - 400_000))
+        work_on(store, store.claim(worker_name(), audit), Child(1))
+        record = store.get(audit)
+        assert record.status == "failed"
+        assert "The disk is full" in record.error or "disk is full" in record.error, record
+        assert not list((store.home / "audits").glob("*/.staged-*"))
+        assert store.result(earlier).summary()["n_test"] == 75
+        filler.unlink()
+        store.requeue(audit)
+        work_on(store, store.claim(worker_name(), audit), Child(1))
+        assert store.get(audit).status == "done"
+
+
+# Many independent runs
+
+
+def square(progress: Progress, number: int) -> dict[str, int]:
+    progress.tick("squaring", 1, 1)
+    if number < 0:
+        raise InvalidDataError(f"{number} is negative.")
+    return {"square": number * number}
+
+
+def forever(progress: Progress) -> None:
+    while True:
+        progress.tick("waiting", 0, 1)
+        time.sleep(0.05)
+
+
+def squares(*numbers: int) -> list[Task]:
+    return [Task("tests.test_jobs:square", {"number": number}) for number in numbers]
+
+
+def test_many_runs_here_and_on_a_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = [{"square": 9}, {"square": 4}, {"square": 1}]
+    recorder = Recorder()
+    assert run_many(squares(3, 2, 1), workers=2, progress=recorder) == expected
+    assert recorder.heard[-1][:3] == ("runs", 3, 3)
+    assert run_many(squares(3, 2, 1), scheduler=cluster) == expected
+    assert run_many([]) == []
+
+
+def test_one_failure_ends_all_runs(cluster: str) -> None:
+    tasks = [*squares(-5), Task("tests.test_jobs:forever", {})]
+    with pytest.raises(InvalidDataError, match="-5 is negative"):
+        run_many(tasks, workers=2)
+    with pytest.raises(InvalidDataError, match="-5 is negative"):
+        run_many(squares(-5), scheduler=cluster)
+    assert not [child for child in computing() if child.parent() == psutil.Process()]
+
+
+def test_many_runs_can_be_cancelled() -> None:
+    with pytest.raises(AuditCancelled):
+        run_many([Task("tests.test_jobs:forever", {})], progress=Recorder(stop_in="runs"))
+    assert not [child for child in computing() if child.parent() == psutil.Process()]
+
+
+def test_results_are_plain() -> None:
+    (found,) = run_many(squares(2))
+    json.dumps(found)
