@@ -10,7 +10,7 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import BUILT_IN
 from cfad_core.apps.dashboard.roles_editor import edit_roles, show_problems, show_sizes
 from cfad_core.apps.dashboard.state import Draft, draft, keep
-from cfad_core.apps.dashboard.text import plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
 from cfad_core.data.readers import EXCEL_SUFFIXES, SUFFIXES, excel_sheets, read_table
 from cfad_core.data.validation import validate
@@ -38,7 +38,7 @@ with own:
                 st.session_state["read"] = mark
         except Exception as error:  # whatever a file may hold, the page says so
             other = "This is no table that can be read, whatever its name says. Save it again as CSV or Excel."
-            st.error(plain(error, 500) if isinstance(error, CfadError) else other)
+            st.error(as_text(error, 500) if isinstance(error, CfadError) else other)
             st.session_state.pop("draft", None)  # not the table before it
             st.session_state.pop("read", None)
 with built_in:
@@ -48,7 +48,7 @@ with built_in:
             with st.spinner("Loading ..."):
                 keep(BUILT_IN[name]())
         except CfadError as error:
-            st.error(plain(error, 500))
+            st.error(as_text(error, 500))
 
 now = draft()
 if now is None:
@@ -56,7 +56,7 @@ if now is None:
     st.stop()
 
 st.subheader("The table")
-st.caption(f"{plain(now.source)}: {len(now.table):,} rows, {now.table.shape[1]} columns. The first rows:")
+st.caption(f"{as_text(now.source)}: {len(now.table):,} rows, {now.table.shape[1]} columns. The first rows:")
 st.dataframe(now.table.head(50), hide_index=True, height=210)
 
 st.subheader("What the columns are for")

@@ -9,7 +9,7 @@ from cfad_core.apps.dashboard.drafts import start
 from cfad_core.apps.dashboard.progress import finished_view, watch
 from cfad_core.apps.dashboard.settings import settings
 from cfad_core.apps.dashboard.state import draft
-from cfad_core.apps.dashboard.text import plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
 
 frame.open_page("Train")
@@ -32,8 +32,8 @@ if now is None or now.roles is None:
     st.page_link(frame.DATA, label="Go to Data")
     st.stop()
 st.caption(
-    f"{plain(now.source)}: {len(now.table):,} rows · sensitive: {plain(now.roles.sensitive)} · "
-    + (f"anomaly: {plain(now.roles.label)} is {plain(now.roles.anomaly)}" if now.roles.label else "no labels")
+    f"{as_text(now.source)}: {len(now.table):,} rows · sensitive: {as_text(now.roles.sensitive)} · "
+    + (f"anomaly: {as_text(now.roles.label)} is {as_text(now.roles.anomaly)}" if now.roles.label else "no labels")
 )
 name, config = settings(now)
 st.caption("Nothing is kept before the audit is started; from then on it is safe, whatever happens to this page.")
@@ -41,6 +41,6 @@ if st.button("Start the audit", type="primary", disabled=config is None) and con
     try:
         frame.choose_audit(start(now, config, name))
     except CfadError as error:
-        st.error(plain(error, 500))
+        st.error(as_text(error, 500))
         st.stop()
     st.rerun()

@@ -8,7 +8,7 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.graph_views import counts, edge_by_edge, edges_table, how_sure, seldom_found, show_edges
 from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
 from cfad_core.apps.dashboard.sureness import offer_measuring
-from cfad_core.apps.dashboard.text import plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.figures import adjacency_figure, graph_figure
 
 frame.open_page("Causal graph")
@@ -18,7 +18,7 @@ variables, strengths = result.scm.strengths()
 sensitive, affected, sure = result.scm.sensitive, result.scm.affected_names, result.uncertainty
 if not affected:
     st.warning(
-        f"In this graph {plain(sensitive)} affects nothing, so every counterfactual equals the person and every "
+        f"In this graph {as_text(sensitive)} affects nothing, so every counterfactual equals the person and every "
         f"detector looks "
         "fair. This is a statement about the graph, not about the detector."
     )
@@ -32,12 +32,12 @@ with picture:
     drawn = graph_figure(variables, strengths, sensitive, affected, min_share=share, found=found, graphs=graphs)
     st.plotly_chart(drawn, width="stretch", key="graph")
     reach = (
-        f"It reaches {len(affected)} of {len(variables) - 1} attributes: {plain(', '.join(affected), 600)}."
+        f"It reaches {len(affected)} of {len(variables) - 1} attributes: {as_text(', '.join(affected), 600)}."
         if affected
         else ""
     )
     st.caption(
-        f"Arrows lead from cause to effect, thicker where stronger. The diamond is {plain(sensitive)}; what it "
+        f"Arrows lead from cause to effect, thicker where stronger. The diamond is {as_text(sensitive)}; what it "
         f"reaches stands out. {reach}{seldom_found(result)}"
     )
 with matrix:

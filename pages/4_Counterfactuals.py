@@ -8,9 +8,10 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.people import FAR, FLIPS, contributions_of, list_people, side_by_side, twin_warning
 from cfad_core.apps.dashboard.services import people_table
-from cfad_core.apps.dashboard.text import number, percent, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.core.config import METHOD_NAMES
+from cfad_core.core.formats import number, percent
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.figures import contributions_figure
 
@@ -76,8 +77,8 @@ other = next(name for name in result.groups if name != group)
 
 st.subheader(f"Row {row + 1} of the table")
 tiles = st.columns(4)
-tiles[0].metric(f"score as {plain(group, 30)}", number(float(scores.factual[person])), border=True)
-tiles[1].metric(f"score as {plain(other, 30)}", number(float(scores.counterfactual[person])), border=True)
+tiles[0].metric(f"score as {as_text(group, 30)}", number(float(scores.factual[person])), border=True)
+tiles[1].metric(f"score as {as_text(other, 30)}", number(float(scores.counterfactual[person])), border=True)
 tiles[2].metric("outcome", "flagged" if here[person] else "not flagged", border=True)
 tiles[3].metric("in the other group", "flagged" if there[person] else "not flagged", border=True)
 warning = twin_warning(result, person)

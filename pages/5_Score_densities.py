@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.sureness import distance_of, kind, no_path, span
-from cfad_core.apps.dashboard.text import percent, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.audit.result import MethodScores
 from cfad_core.core.config import METHOD_NAMES, OURS
+from cfad_core.core.formats import percent
 from cfad_core.evaluation.densities import distances
 from cfad_core.figures import densities_figure
 
@@ -77,7 +78,7 @@ st.caption(
     f"Distances between the two worlds. Kolmogorov-Smirnov: the largest difference between the shares of people "
     f"above any one "
     f"threshold; at most {percent(worst['Kolmogorov-Smirnov'])} here ({worst['method']}, "
-    f"{plain(worst['group'])}). Wasserstein: how "
+    f"{as_text(worst['group'])}). Wasserstein: how "
     "far scores move on average, in units of the score."
 )
 known = {METHOD_NAMES.get(method, method): distance_of(record, method) for method in methods}

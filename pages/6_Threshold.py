@@ -8,11 +8,11 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.services import curves_of, store
 from cfad_core.apps.dashboard.sureness import kind, no_path, show_sureness, sure_of, verdict_at
-from cfad_core.apps.dashboard.text import number, percent
 from cfad_core.apps.dashboard.threshold_choice import choose
 from cfad_core.apps.dashboard.thresholds import confusion, group_rates, tradeoff
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import METHOD_NAMES
+from cfad_core.core.formats import number, percent
 from cfad_core.figures import rates_figure, tradeoff_figure
 
 

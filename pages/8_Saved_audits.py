@@ -9,7 +9,7 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.downloads import offer_downloads
 from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.tables import audits_table, metrics_table
-from cfad_core.apps.dashboard.text import plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
 from cfad_core.runs.store import AuditRecord
 
@@ -25,7 +25,7 @@ def change(record: AuditRecord) -> None:
             store().rename(record.id, name)
             store().annotate(record.id, note)
         except CfadError as error:
-            st.error(plain(error))
+            st.error(as_text(error))
         else:
             st.rerun()
     certain = sure.checkbox("Yes, delete it for good", key=f"sure-{record.id}")
@@ -33,7 +33,7 @@ def change(record: AuditRecord) -> None:
         try:
             store().delete(record.id)
         except CfadError as error:
-            st.error(plain(error))
+            st.error(as_text(error))
         else:
             if st.session_state.get("audit") == record.id:
                 st.session_state.pop("audit")
@@ -55,8 +55,8 @@ def compare(records: list[AuditRecord]) -> None:
             chosen.append(metrics_table(result))
             reached = ", ".join(result.scm.affected_names) or "nothing"
             st.caption(
-                f"{len(result.people.row):,} people judged. {plain(result.scm.sensitive)} reaches: "
-                f"{plain(reached, 400)}"
+                f"{len(result.people.row):,} people judged. {as_text(result.scm.sensitive)} reaches: "
+                f"{as_text(reached, 400)}"
             )
     first, second = chosen
     rows = [

@@ -8,11 +8,12 @@ from cfad_core.audit.result import AuditResult, Notice
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Bools
 from cfad_core.core.config import METHOD_NAMES, AuditConfig
+from cfad_core.core.formats import percent
 from cfad_core.data.encoding import Encoding
 from cfad_core.detectors.adapter import ForeignDetector, scores_row_by_row
 from cfad_core.detectors.classical import EXACT_KERNEL_ROWS, KernelMachine
 from cfad_core.detectors.protocol import Detector, TrainingRows
-from cfad_core.evaluation.verdict import USELESS_AUC, USELESS_FLAG_RATE, percent
+from cfad_core.evaluation.verdict import USELESS_AUC, USELESS_FLAG_RATE
 
 
 def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: bool) -> list[Notice]:

@@ -50,6 +50,9 @@ class Renamed(Progress):
     def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
         self._inner.report(f"{self._prefix}{stage}", step, total, values)
 
+    def stop_requested(self) -> bool:
+        return self._inner.stop_requested()
+
     def check(self, stage: str) -> None:
         self._inner.check(f"{self._prefix}{stage}")
 
@@ -59,6 +62,9 @@ class Silent(Progress):
 
     def __init__(self, inner: Progress, stage: str) -> None:
         self._inner, self._stage = inner, stage
+
+    def stop_requested(self) -> bool:
+        return self._inner.stop_requested()
 
     def check(self, stage: str) -> None:  # noqa: ARG002 - people know the outer stage
         self._inner.check(self._stage)

@@ -43,7 +43,7 @@ def _harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
-def plain(table: pd.DataFrame) -> pd.DataFrame:
+def storable(table: pd.DataFrame) -> pd.DataFrame:
     """The table as it comes back from a Parquet file: the same cells, in types that last.
 
     A column that mixes types (as spreadsheets do) becomes text.
@@ -66,7 +66,7 @@ def plain(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def save_parquet(table: pd.DataFrame, path: Path) -> None:
-    """Write a ``plain`` table, whole or not at all."""
+    """Write a ``storable`` table, whole or not at all."""
     with staged_file(path) as stage:
         table.to_parquet(stage, index=False)
 

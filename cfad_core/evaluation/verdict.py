@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cfad_core.core.formats import percent, rounded_percent
 from cfad_core.evaluation.intervals import Interval
 
 USELESS_AUC = 0.55
@@ -60,7 +61,7 @@ def verdict(found: Evidence) -> str:
         clauses.append(f"{few} of {found.graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}")
     sentences = ["; ".join(clauses), *_useless(found)]
     if found.far is not None and found.far > _MANY_FAR:
-        sentences.append(f"{percent(found.far)} of the twins are far from any real person: read this with care")
+        sentences.append(f"{rounded_percent(found.far)} of the twins are far from any real person: read this with care")
     return ". ".join(sentences) + "."
 
 
@@ -98,8 +99,8 @@ def _range(interval: Interval | None) -> str:
     if high < _HARDLY / 5.0:
         return "under 0.1 % of people"
     if low < _HARDLY:
-        return f"up to {percent(high)} of people"
-    first, second = percent(low), percent(high)
+        return f"up to {rounded_percent(high)} of people"
+    first, second = rounded_percent(low), rounded_percent(high)
     if percent(low, 0) == percent(high, 0):
         first, second = percent(low, 1), percent(high, 1)
     return f"about {second} of people" if first == second else f"between {first} and {second} of people"
@@ -134,10 +135,3 @@ def _useless(found: Evidence) -> list[str]:
 
 def _amount(share: float) -> str:
     return "under 0.1 %" if share < 0.001 else percent(share, 0 if share >= 0.1 else 1)
-
-
-def percent(share: float, digits: int | None = None) -> str:
-    """``3 %``; one digit more below 2 %."""
-    if digits is None:
-        digits = 0 if share >= 0.02 else 1
-    return f"{100.0 * share:.{digits}f} %"

@@ -10,6 +10,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.formats import percent
 from cfad_core.figures.style import (
     DASHES,
     HOVER_LIMIT,
@@ -20,7 +21,6 @@ from cfad_core.figures.style import (
     hover,
     method_name,
     method_style,
-    percent,
 )
 
 

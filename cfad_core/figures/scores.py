@@ -12,6 +12,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.formats import percent
 from cfad_core.evaluation.densities import Densities
 from cfad_core.figures.style import (
     COUNTERFACTUAL,
@@ -23,7 +24,6 @@ from cfad_core.figures.style import (
     hover,
     method_name,
     method_style,
-    percent,
 )
 
 

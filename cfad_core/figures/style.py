@@ -90,10 +90,6 @@ def signed(value: float) -> str:
     return f"{value:+.2f}" if abs(value) >= 0.005 or value == 0.0 else f"{value:+.0e}"
 
 
-def percent(value: float) -> str:
-    return f"{100.0 * value:.3g} %" if np.isfinite(value) else "n/a"
-
-
 def dressed(figure: go.Figure, height: int, *, above_titles: bool = False) -> go.Figure:
     """What all figures share; ``above_titles`` keeps the legend clear of the panels' titles."""
     legend = {"orientation": "h", "x": 0.0, "xanchor": "left", "y": 1.1 if above_titles else 1.02, "yanchor": "bottom"}

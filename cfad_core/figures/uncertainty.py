@@ -9,7 +9,8 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
-from cfad_core.figures.style import HOVER_LIMIT, STRONG_GREY, dressed, escaped, fill, hover, percent
+from cfad_core.core.formats import percent
+from cfad_core.figures.style import HOVER_LIMIT, STRONG_GREY, dressed, escaped, fill, hover
 
 MOST_BARS = 14  # beyond that they become too thin for their names
 _BAR = 24

@@ -29,7 +29,7 @@ from cfad_core.audit.result import SCHEMA_VERSION, AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.tables import digest, load_parquet, plain, save_parquet
+from cfad_core.data.tables import digest, load_parquet, save_parquet, storable
 from cfad_core.runs.database import AUDITS, REPORTS, connect
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
@@ -174,7 +174,7 @@ class Store:
     ) -> str:
         """Put an audit into the queue; returns its id. A table that is stored already is not stored again."""
         given = dict(zip(_TABLES, (table, test, test_counterfactual), strict=True))
-        frames = {part: plain(frame) for part, frame in given.items() if frame is not None}
+        frames = {part: storable(frame) for part, frame in given.items() if frame is not None}
         digests = {part: digest(frame) for part, frame in frames.items()}
         row = {
             "id": secrets.token_hex(6),

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.tables import verdict
-from cfad_core.apps.dashboard.text import duration, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.run import run_audit
 from cfad_core.causal.exchange import FORMATS, knowledge_to_json, read_graph
 from cfad_core.core.config import (
@@ -33,6 +33,7 @@ from cfad_core.core.config import (
     FairodConfig,
     Knowledge,
 )
+from cfad_core.core.formats import duration
 from cfad_core.data.findings import Problem
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.paper.experiments import SENSITIVITY
@@ -744,11 +745,11 @@ def test_many_notices_of_one_kind_are_one_line() -> None:
 
 
 def test_plain_text() -> None:
-    assert plain("![x](y)") == r"\!\[x\]\(y\)"
-    assert plain("a\nb") == "a b"
-    assert "http\\:\u2060//" in plain("http://x.example")
-    assert plain("www.x") == "www\u2060\\.x"
-    assert len(plain("x" * 500)) == 200
+    assert as_text("![x](y)") == r"\!\[x\]\(y\)"
+    assert as_text("a\nb") == "a b"
+    assert "http\\:\u2060//" in as_text("http://x.example")
+    assert as_text("www.x") == "www\u2060\\.x"
+    assert len(as_text("x" * 500)) == 200
     assert duration(5.2) == "5 s"
     assert duration(200.0) == "3 min"
     assert duration(4000.0) == "1 h 7 min"

@@ -21,7 +21,7 @@ from cfad_core.audit.run import run_audit
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.tables import digest, load_parquet, plain, save_parquet
+from cfad_core.data.tables import digest, load_parquet, save_parquet, storable
 from cfad_core.runs import database
 from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.store import Store, headline, home_folder
@@ -83,7 +83,7 @@ def test_what_is_put_in_comes_out(store: Store) -> None:
     assert record.metrics is None
     assert abs(record.created - time.time()) < 60
     given = store.inputs(audit)
-    pd.testing.assert_frame_equal(given.table, plain(TABLE))
+    pd.testing.assert_frame_equal(given.table, storable(TABLE))
     assert given.test is None
     assert record.data_digest == digest(given.table)
 
@@ -204,7 +204,7 @@ def test_recovery(store: Store, result: AuditResult) -> None:
     assert store.get(finished).metrics is not None
     assert not list(store.folder(lost).glob(".staged-*"))
     assert not store.folder("nobody").exists()
-    assert [path.stem for path in (store.home / "tables").iterdir()] == [digest(plain(TABLE))]
+    assert [path.stem for path in (store.home / "tables").iterdir()] == [digest(storable(TABLE))]
 
 
 def test_taking_over(store: Store) -> None:
@@ -305,12 +305,12 @@ def test_a_table_swapped_in_an_archive_is_seen(result: AuditResult, tmp_path: Pa
 
 def test_mixed_cells_last() -> None:
     frame = pd.DataFrame({"mixed": [1, "two", None, 3.5], "plain": [1, 2, 3, 4], 5: ["a", "b", "c", None]})
-    stored = plain(frame)
+    stored = storable(frame)
     assert stored["mixed"].tolist()[:2] == ["1", "two"]
     assert stored["mixed"].isna().tolist() == [False, False, True, False]
     assert list(stored.columns) == ["mixed", "plain", "5"]
-    pd.testing.assert_frame_equal(plain(stored), stored)
-    assert digest(plain(stored)) == digest(stored)
+    pd.testing.assert_frame_equal(storable(stored), stored)
+    assert digest(storable(stored)) == digest(stored)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_mixed_cells_last() -> None:
     ],
 )
 def test_odd_cells_last(cells: object, tmp_path: Path) -> None:
-    stored = plain(pd.DataFrame({"odd": cells}))
+    stored = storable(pd.DataFrame({"odd": cells}))
     save_parquet(stored, tmp_path / "t.parquet")
     again = load_parquet(tmp_path / "t.parquet")
     pd.testing.assert_frame_equal(again, stored)

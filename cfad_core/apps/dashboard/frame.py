@@ -9,9 +9,10 @@ from pathlib import Path
 import streamlit as st
 
 from cfad_core.apps.dashboard.services import result_of, store
-from cfad_core.apps.dashboard.text import duration, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.core.formats import duration
 from cfad_core.runs.store import AuditRecord
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,7 +40,7 @@ def open_page(title: str) -> None:
     try:
         store()
     except CfadError as error:
-        st.error(f"The store of audits cannot be opened. {plain(error)}")
+        st.error(f"The store of audits cannot be opened. {as_text(error)}")
         st.stop()
 
 
@@ -80,7 +81,7 @@ def result_or_stop(record: AuditRecord) -> AuditResult:
     try:
         return result_of(record)
     except InvalidArtifactError as error:
-        st.error(f"This audit cannot be read. {plain(error, 500)}")
+        st.error(f"This audit cannot be read. {as_text(error, 500)}")
         st.page_link(SAVED, label="Saved audits")
         st.stop()
 
@@ -90,7 +91,7 @@ def record_or_stop(audit: str) -> AuditRecord:
     try:
         return store().get(audit)
     except InvalidArtifactError as error:
-        st.error(f"{plain(error)} It may have been deleted, or the address was mistyped.")
+        st.error(f"{as_text(error)} It may have been deleted, or the address was mistyped.")
         st.session_state.pop("audit", None)
         st.page_link(SAVED, label="Saved audits")
         st.stop()
@@ -99,8 +100,14 @@ def record_or_stop(audit: str) -> AuditRecord:
 def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
     roles = record.roles
-    groups = " and ".join(plain(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
-    parts = [f"Audit **{plain(record.name)}**", f"sensitive: {plain(roles.sensitive)} ({groups})", plain(record.source)]
+    groups = (
+        " and ".join(as_text(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
+    )
+    parts = [
+        f"Audit **{as_text(record.name)}**",
+        f"sensitive: {as_text(roles.sensitive)} ({groups})",
+        as_text(record.source),
+    ]
     if record.parent is not None:
         parts.append(f"repeats {_parent_name(record.parent)} with other settings")
     st.caption(" · ".join(part for part in parts if part))
@@ -108,14 +115,14 @@ def heading(record: AuditRecord) -> None:
 
 def _parent_name(audit: str) -> str:
     try:
-        return f"audit **{plain(store().get(audit).name)}**"
+        return f"audit **{as_text(store().get(audit).name)}**"
     except InvalidArtifactError:
         return "an audit that was deleted,"
 
 
 def show_state(record: AuditRecord) -> None:
     """An audit that has no result (yet), and the way on."""
-    name = f"Audit **{plain(record.name)}** {STATUS_WORDS[record.status]}."
+    name = f"Audit **{as_text(record.name)}** {STATUS_WORDS[record.status]}."
     if record.status in ("queued", "running"):
         left = f" About {duration(record.seconds_left)} left." if record.seconds_left else ""
         st.info(f"{name}{left} Its results will be here.")
@@ -124,9 +131,9 @@ def show_state(record: AuditRecord) -> None:
     if record.status == "failed":
         st.error(name)
         for line in record.error.splitlines():
-            st.markdown(f"- {plain(line, 500)}")
+            st.markdown(f"- {as_text(line, 500)}")
     else:
-        st.warning(f"{name} {plain(record.error)}")
+        st.warning(f"{name} {as_text(record.error)}")
     if st.button("Start it again", key=f"again-{record.id}"):
         with suppress(CfadError):  # somebody else was faster
             store().requeue(record.id)

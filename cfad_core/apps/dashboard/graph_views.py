@@ -8,10 +8,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.text import percent, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Uncertainty, WhatIf
 from cfad_core.core.config import METHOD_NAMES
+from cfad_core.core.formats import percent
 from cfad_core.figures import MOST_BARS, reach_figure, what_if_figure
 from cfad_core.runs.store import AuditRecord
 
@@ -62,7 +63,7 @@ def seldom_found(result: AuditResult) -> str:
 
 def how_sure(result: AuditResult, sure: Uncertainty) -> None:
     """Where the sensitive attribute reaches in other graphs, and which edges they have that this one has not."""
-    sensitive, graphs, affected = plain(result.scm.sensitive, 60), len(sure.graphs), result.scm.affected_names
+    sensitive, graphs, affected = as_text(result.scm.sensitive, 60), len(sure.graphs), result.scm.affected_names
     if result.config.knowledge.complete:
         st.info(
             f"{_GIVEN} All other graphs have the same edges, of other strengths: nobody asked whether they are true."
@@ -119,7 +120,7 @@ def _show_absent(result: AuditResult, sure: Uncertainty) -> None:
 
 def edge_by_edge(record: AuditRecord, result: AuditResult, what_if: WhatIf) -> None:
     """What if one edge carried nothing?"""
-    sensitive = plain(result.scm.sensitive, 60)
+    sensitive = as_text(result.scm.sensitive, 60)
     if not what_if.edges:
         st.info(f"In this graph no edge leads away from {sensitive}: there is none to cut.")
         return
@@ -172,7 +173,7 @@ def _carried(what_if: WhatIf, method: str) -> str:
     (cause, effect), share = carrier
     left = float(what_if.without[method][what_if.edges.index((cause, effect))])
     return (
-        f"{begin} The edge **{plain(cause, 60)} → {plain(effect, 60)}** alone carries {percent(share, 0)} of that: "
+        f"{begin} The edge **{as_text(cause, 60)} → {as_text(effect, 60)}** alone carries {percent(share, 0)} of that: "
         f"without it, {percent(left)} would. Whether it is true decides the verdict."
     )
 

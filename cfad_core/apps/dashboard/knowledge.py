@@ -13,7 +13,7 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.text import plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.causal.exchange import (
     FORMATS,
@@ -59,14 +59,16 @@ def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Uplo
         knowledge = read if isinstance(read, Knowledge) else read.knowledge(variables, sensitive)
         allowed_edges(variables, sensitive, knowledge)
     except CfadError as error:
-        st.error(plain(error, _LONGEST))
+        st.error(as_text(error, _LONGEST))
         return Upload(refused=True)
-    st.caption(f"{plain(file.name, 60)}: {_described(knowledge)}")
+    st.caption(f"{as_text(file.name, 60)}: {_described(knowledge)}")
     missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
     if missing:
-        st.warning(f"The graph does not name {plain(', '.join(missing), 600)}: nothing causes them, nor they anything.")
+        st.warning(
+            f"The graph does not name {as_text(', '.join(missing), 600)}: nothing causes them, nor they anything."
+        )
     if knowledge.complete and all(cause != sensitive for cause, _ in knowledge.required):
-        st.warning(f"In this graph {plain(sensitive)} affects nothing, so every detector will look fair.")
+        st.warning(f"In this graph {as_text(sensitive)} affects nothing, so every detector will look fair.")
     return Upload(knowledge)
 
 
@@ -125,7 +127,7 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
             config = dataclasses.replace(record.config, knowledge=new)
             frame.choose_audit(again(record.id, config, f"{record.name} (other graph)"))
         except CfadError as error:
-            st.error(plain(error, _LONGEST))
+            st.error(as_text(error, _LONGEST))
         else:
             st.switch_page(frame.TRAIN)
     take.download_button(
@@ -186,7 +188,7 @@ def offer_graph(record: AuditRecord, result: AuditResult) -> None:
         try:
             content = graph_file(result, suffix)
         except InvalidConfigError as error:  # a format may be unable to hold a name
-            refusal = plain(error, _LONGEST)
+            refusal = as_text(error, _LONGEST)
         place.download_button(
             f"Graph ({_NAMES[suffix]})",
             content,

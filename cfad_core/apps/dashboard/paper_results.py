@@ -7,9 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard.frame import ASSETS
-from cfad_core.apps.dashboard.text import duration, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.config import METHOD_NAMES, PAPER_QUANTILES
 from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.core.formats import duration
 from cfad_core.figures import adjacency_pair_figure
 from cfad_core.paper.plan import JUDGED, Reproduction
 from cfad_core.paper.report import (
@@ -39,7 +40,7 @@ def show_paper_results(source: str) -> None:
     try:
         found = stored()
     except InvalidArtifactError as error:
-        st.info(f"The stored results are not here. {plain(error, 400)}")
+        st.info(f"The stored results are not here. {as_text(error, 400)}")
         return
     names = list(found.datasets)
     dataset = st.segmented_control(

@@ -14,8 +14,8 @@ from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.sureness import show_verdicts
 from cfad_core.apps.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
-from cfad_core.apps.dashboard.text import duration
 from cfad_core.audit.run import stages
+from cfad_core.core.formats import duration
 from cfad_core.data.findings import Problem
 from cfad_core.figures import training_figure
 from cfad_core.runs.store import AuditRecord, Report

@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard.state import Draft
-from cfad_core.apps.dashboard.text import percent, plain
+from cfad_core.apps.dashboard.text import as_text
+from cfad_core.core.formats import percent
 from cfad_core.data.encoding import kind_of
 from cfad_core.data.findings import Problem
 from cfad_core.data.groups import matches
@@ -146,7 +147,7 @@ def show_sizes(draft: Draft, roles: ColumnRoles) -> None:
         rate = None
         if roles.label is not None and inside.any():
             rate = float(matches(draft.table.loc[inside, roles.label], str(roles.anomaly)).mean())
-        place.metric(plain(group, 40), f"{int(inside.sum()):,} rows", border=True)
+        place.metric(as_text(group, 40), f"{int(inside.sum()):,} rows", border=True)
         place.caption(f"anomalies among them: {percent(rate)}")
     columns[2].metric("left out", f"{int((signs == 0.0).sum()):,} rows", border=True)
     columns[2].caption("of neither group")
@@ -158,7 +159,7 @@ def show_problems(problems: Sequence[Problem]) -> None:
     """What stands in the way, then what is worth knowing; the same of many columns in one line."""
     for problem in problems:
         if problem.severity == "error":
-            st.error(plain(problem.text, 500))
+            st.error(as_text(problem.text, 500))
     merged = merge_alike([problem for problem in problems if problem.severity != "error"])
     for severity, text in merged:
         (st.warning if severity == "warning" else st.info)(text)
@@ -172,9 +173,9 @@ def merge_alike(problems: Sequence[Problem]) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for alike in kinds.values():
         if len(alike) <= 2 or alike[0].code not in _KINDS:  # others are not about columns
-            lines += [(problem.severity, plain(problem.text, 500)) for problem in alike]
+            lines += [(problem.severity, as_text(problem.text, 500)) for problem in alike]
         else:
-            columns = ", ".join(f"{plain(problem.column, 40)} ({problem.count})" for problem in alike)
+            columns = ", ".join(f"{as_text(problem.column, 40)} ({problem.count})" for problem in alike)
             lines.append((alike[0].severity, f"{_KINDS[alike[0].code]}: {columns}."))
     return lines
 

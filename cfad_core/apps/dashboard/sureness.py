@@ -12,12 +12,13 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.services import curves_of, result_of, store
-from cfad_core.apps.dashboard.text import percent, plain
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import grid_of
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Validity
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import METHOD_NAMES, AuditConfig
+from cfad_core.core.formats import percent
 from cfad_core.evaluation.intervals import ENOUGH, Interval, ResampledScores, interval
 from cfad_core.evaluation.outcomes import Outcomes
 from cfad_core.evaluation.verdict import Evidence, verdict
@@ -85,7 +86,7 @@ def verdict_at(record: AuditRecord, method: str, threshold: float, own: Outcomes
         found = dataclasses.replace(found, interval=sure.at(threshold), floor=floor)
     if threshold != result_of(record).threshold(method):
         found = dataclasses.replace(found, carrier=None)  # it is known at the audit's own threshold only
-    return plain(verdict(found), LONGEST)
+    return as_text(verdict(found), LONGEST)
 
 
 def show_sureness(record: AuditRecord, method: str, threshold: float) -> None:
@@ -132,7 +133,7 @@ def kind(result: AuditResult) -> str:
 def show_verdicts(record: AuditRecord, result: AuditResult) -> None:
     """A line for each method, and one about the twins."""
     lines = [
-        f"- **{METHOD_NAMES.get(method, method)}**: {plain(verdict(evidence_of(record, method)), LONGEST)}"
+        f"- **{METHOD_NAMES.get(method, method)}**: {as_text(verdict(evidence_of(record, method)), LONGEST)}"
         for method in result.scores
     ]
     st.markdown("\n".join(lines))
