@@ -219,7 +219,7 @@ def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
 
 
 def test_the_whole_experiment_section(tmp_path: Path, monkeypatch, capsys) -> None:
-    from tests.test_reproduction import Pretender
+    from tests.paper.test_reproduction import Pretender
 
     monkeypatch.setattr("cfad_core.paper.plan.run_many", Pretender())
     out = tmp_path / "paper"

@@ -33,7 +33,6 @@ from cfad_core.core.config import (
     FairodConfig,
     Knowledge,
 )
-from cfad_core.core.formats import duration
 from cfad_core.data.findings import Problem
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.paper.experiments import SENSITIVITY
@@ -750,6 +749,3 @@ def test_plain_text() -> None:
     assert "http\\:\u2060//" in as_text("http://x.example")
     assert as_text("www.x") == "www\u2060\\.x"
     assert len(as_text("x" * 500)) == 200
-    assert duration(5.2) == "5 s"
-    assert duration(200.0) == "3 min"
-    assert duration(4000.0) == "1 h 7 min"

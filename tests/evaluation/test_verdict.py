@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cfad_core.evaluation.intervals import Interval
-from cfad_core.evaluation.verdict import Evidence, percent, verdict
+from cfad_core.evaluation.verdict import Evidence, verdict
 
 PLAIN = Evidence(
     method="AE",
@@ -185,12 +185,3 @@ def test_who_flags_hardly_anybody_here_but_many_there_is_not_called_fair() -> No
     assert said.startswith(HEAD.format("Between 10 % and 30 %"))
     assert "Fair" not in said
     assert "hardly any outcome can change" not in said
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.0, "0.0 %"), (0.0199, "2.0 %"), (0.02, "2 %"), (0.031, "3 %"), (0.125, "12 %"), (1.0, "100 %")],
-)
-def test_percent(share: float, text: str) -> None:
-    assert percent(share) == text
-    assert percent(share, 2) == f"{100 * share:.2f} %"

@@ -22,7 +22,7 @@ from cfad_core.figures import (
     write_figure,
     write_figures,
 )
-from tests.test_figures import HOSTILE, assert_shows_only_escaped_names, assert_stands_on_any_page
+from tests.figures.test_figures import HOSTILE, assert_shows_only_escaped_names, assert_stands_on_any_page
 
 VARIABLES = ["s", "a", "b"]
 TRUE = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, -2.0], [0.0, 0.0, 0.0]])

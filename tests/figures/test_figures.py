@@ -193,9 +193,9 @@ def test_what_goes_with_an_edge() -> None:
     bars, whole, labels = figure.data
     assert list(figure.layout.yaxis.ticktext) == ["a → b", "s → a"]
     assert list(bars.x) == [0.05, 0.3]
-    assert bars.hovertext[0] == "without a → b<br>changed: 5 %, with all edges 10 %"
+    assert bars.hovertext[0] == "without a → b<br>changed: 5.0 %, with all edges 10.0 %"
     assert list(whole.x) == [0.1, 0.1]
-    assert list(labels.text) == ["\u20025 %", "\u200230 %"]
+    assert list(labels.text) == ["\u20025.0 %", "\u200230.0 %"]
     assert list(labels.x) == [0.05, 0.3]
     close = what_if_figure([("s", "a")], np.array([0.099]), 0.1)
     assert list(close.data[2].x) == [0.1]  # beside the line, not under it
@@ -303,7 +303,7 @@ def test_star_and_quantiles() -> None:
     figure = tradeoff_figure({"cfad": tradeoff()}, {"cfad": (0.3, 0.09)})
     line, points, star = figure.data
     assert (line.mode, line.line.dash) == ("lines", METHOD_STYLE["cfad"].dash)
-    assert points.hovertext[1] == "CFAD, quantile 0.95: Macro-F1 0.01, changing ratio 0.10, flagged 90 %"
+    assert points.hovertext[1] == "CFAD, quantile 0.95: Macro-F1 0.01, changing ratio 0.10, flagged 90.0 %"
     assert (star.marker.symbol, list(star.x), list(star.y)) == ("star", [0.3], [0.09])
     assert figure.layout.yaxis.title.text == "Macro-F1"
 
@@ -312,12 +312,12 @@ def test_flag_rate_without_labels() -> None:
     curve = tradeoff(quantile_quality=np.array([0.1, 0.05]))
     figure = tradeoff_figure({"other": curve}, {"other": (0.1, 0.05)}, with_labels=False)
     assert figure.layout.yaxis.title.text == "flag rate"
-    assert figure.data[1].hovertext[1] == "other, quantile 0.95: flagged 5 %, changing ratio 0.10"
+    assert figure.data[1].hovertext[1] == "other, quantile 0.95: flagged 5.0 %, changing ratio 0.10"
 
 
 def test_flag_rates_of_quantiles_are_told_only_if_known() -> None:
     given = tradeoff(quantile_flag_rate=np.array([0.1, 0.05]))
-    assert tradeoff_figure({"ae": given}).data[1].hovertext[1].endswith("flagged 5 %")
+    assert tradeoff_figure({"ae": given}).data[1].hovertext[1].endswith("flagged 5.0 %")
     flat = tradeoff(changing_ratio=np.full(101, 0.1), quality=np.full(101, 0.01))
     assert tradeoff_figure({"ae": flat}).data[1].hovertext[1].endswith("changing ratio 0.10")
 
@@ -351,7 +351,7 @@ def test_rates_that_are_none_say_so() -> None:
     figure = rates_figure(rates)
     flagged, hits = figure.data
     assert list(flagged.y) == [0.05, 0.0]
-    assert list(flagged.text) == ["5 %", "0 %"]
+    assert list(flagged.text) == ["5.0 %", "0.0 %"]
     assert list(hits.hovertext) == ["f<br>true positives: n/a", "m<br>true positives: n/a"]
     assert flagged.marker.pattern.shape != hits.marker.pattern.shape
     assert figure.layout.yaxis.tickformat == ".0%"

@@ -359,7 +359,7 @@ def forever(progress: Progress) -> None:
 
 
 def squares(*numbers: int) -> list[Task]:
-    return [Task("tests.test_jobs:square", {"number": number}) for number in numbers]
+    return [Task("tests.runs.test_jobs:square", {"number": number}) for number in numbers]
 
 
 def test_many_runs_here_and_on_a_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +372,7 @@ def test_many_runs_here_and_on_a_cluster(cluster: str, monkeypatch: pytest.Monke
 
 
 def test_one_failure_ends_all_runs(cluster: str) -> None:
-    tasks = [*squares(-5), Task("tests.test_jobs:forever", {})]
+    tasks = [*squares(-5), Task("tests.runs.test_jobs:forever", {})]
     with pytest.raises(InvalidDataError, match="-5 is negative"):
         run_many(tasks, workers=2)
     with pytest.raises(InvalidDataError, match="-5 is negative"):
@@ -382,7 +382,7 @@ def test_one_failure_ends_all_runs(cluster: str) -> None:
 
 def test_many_runs_can_be_cancelled() -> None:
     with pytest.raises(AuditCancelled):
-        run_many([Task("tests.test_jobs:forever", {})], progress=Recorder(stop_in="runs"))
+        run_many([Task("tests.runs.test_jobs:forever", {})], progress=Recorder(stop_in="runs"))
     assert not [child for child in computing() if child.parent() == psutil.Process()]
 
 

@@ -25,8 +25,8 @@ from cfad_core.data.tables import digest, load_parquet, save_parquet, storable
 from cfad_core.runs import database
 from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.store import Store, headline, home_folder
-from tests import postgres
 from tests.conftest import make_people
+from tests.runs import postgres
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
 QUICK = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
