@@ -9,8 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cfad_core.audit.folder import load_audit, save_audit
+    from cfad_core.audit.report import MethodReport
     from cfad_core.audit.result import AuditResult
     from cfad_core.audit.run import run_audit
+    from cfad_core.audit.scoring import score_rows, twin_rows
     from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
     from cfad_core.core.progress import Progress
@@ -28,10 +31,15 @@ _HOMES = {
     "DetectorConfig": "cfad_core.core.config",
     "DiscoveryConfig": "cfad_core.core.config",
     "Knowledge": "cfad_core.core.config",
+    "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
     "generate_synthetic": "cfad_core.data.sets.synthetic",
+    "load_audit": "cfad_core.audit.folder",
     "preset": "cfad_core.core.config",
     "run_audit": "cfad_core.audit.run",
+    "save_audit": "cfad_core.audit.folder",
+    "score_rows": "cfad_core.audit.scoring",
+    "twin_rows": "cfad_core.audit.scoring",
 }
 
 __all__ = [
@@ -43,10 +51,15 @@ __all__ = [
     "DetectorConfig",
     "DiscoveryConfig",
     "Knowledge",
+    "MethodReport",
     "Progress",
     "generate_synthetic",
+    "load_audit",
     "preset",
     "run_audit",
+    "save_audit",
+    "score_rows",
+    "twin_rows",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Measure how sure an audit is: more graphs, what they say of the same detectors, edges cut one by one, and twins."""
+"""Measure what is uncertain about an audit: models of subsamples judge its detectors, edges are cut, twins compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfad_core.audit.stability import Uncertainty, Validity, WhatIf
+from cfad_core.audit.stability import Stability
 from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import learn_from_halves
@@ -16,13 +16,14 @@ from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.split import stratified_split
-from cfad_core.detectors.protocol import Inputs
-from cfad_core.evaluation.plausibility import MAX_ROWS, USUAL, distance_to_real
+from cfad_core.detectors.protocol import InputScaling
+from cfad_core.evaluation.edge_cuts import EdgeCuts
+from cfad_core.evaluation.plausibility import MAX_ROWS, USUAL, Plausibility, distance_to_real
 
 Score = Callable[[Floats], dict[str, Floats]]
 
-STAGE = "how sure"
-_MOST_JUDGED = 10_000  # people that every graph judges: sampling noise is then below the graphs' own
+STAGE = "uncertainty"
+_MOST_JUDGED = 10_000  # people that every model judges: sampling noise is then below the models' own
 _MOST_ASKED = 2_000  # people that every single edge is cut for
 _MOST_CUT = 200  # edges, the strongest
 _SLICE = 8_192  # people between two looks at whether to stop
@@ -30,8 +31,8 @@ _LEAST = 1e-6  # distance that is a distance
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What an audit has when it comes to ask how sure it is.
+class Subject:
+    """What an audit has when its uncertainty is measured.
 
     Attributes
     ----------
@@ -45,25 +46,25 @@ class Measured:
 
     train: Floats
     own: Rows
-    scm: StructuralModel
+    model: StructuralModel
     encoding: Encoding
     factual: Floats
     counterfactual: Floats
     score: Score
     thresholds: dict[str, float]
-    inputs: Inputs
+    inputs: InputScaling
 
 
-def measure_uncertainty(audit: Measured, search: Search, graphs: int, seed: int, progress: Progress) -> Uncertainty:
-    """Learn ``graphs`` models (an even number) that judge the detectors; look at the own model's edges and twins."""
+def measure_stability(audit: Subject, search: Search, subsamples: int, seed: int, progress: Progress) -> Stability:
+    """Learn a model from each subsample (an even number) to judge the detectors; look at the own edges and twins."""
     sensitive = audit.train[:, 0]
-    splits = [stratified_split(sensitive, 0.5, np.random.default_rng([seed, 2, k])) for k in range(graphs // 2)]
+    splits = [stratified_split(sensitive, 0.5, np.random.default_rng([seed, 2, k])) for k in range(subsamples // 2)]
     models = learn_from_halves(audit.train, search, splits, seed, progress)
     people = _sample(len(audit.factual), _MOST_JUDGED, np.random.default_rng([seed, 3]))
     judged = audit.factual[people]
     worlds: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
-    steps = graphs + graphs // 2 + 2
+    steps = subsamples + subsamples // 2 + 2
     neighbour: TwinDraws | None = None
     for b, model in enumerate(models):
         rng = np.random.default_rng([seed, 4, b])
@@ -74,29 +75,29 @@ def measure_uncertainty(audit: Measured, search: Search, graphs: int, seed: int,
             returned.append(audit.score(draws.snapped(neighbour.snapped(back))))
         neighbour = draws
         progress.tick(STAGE, len(worlds) + len(returned), steps)
-    validity = _validity(audit, np.random.default_rng([seed, 5]), progress)
+    plausibility = _plausibility(audit, np.random.default_rng([seed, 5]), progress)
     progress.tick(STAGE, steps - 1, steps)
-    what_if = _what_if(audit, [seed, 6], progress)
+    edge_cuts = _cut_edges(audit, [seed, 6], progress)
     progress.tick(STAGE, steps, steps)
-    variables, _ = audit.scm.strengths()
-    return Uncertainty(
+    variables, _ = audit.model.strengths()
+    return Stability(
         variables=tuple(variables),
-        sensitive=audit.scm.sensitive,
+        sensitive=audit.model.sensitive,
         graphs=np.stack([np.abs(model.strengths()[1]) for model in models]),
         people=people.astype(np.int64),
         worlds={method: np.stack([world[method] for world in worlds]) for method in audit.thresholds},
         returned={method: np.stack([world[method] for world in returned]) for method in audit.thresholds},
-        validity=validity,
-        what_if=what_if,
+        plausibility=plausibility,
+        edge_cuts=edge_cuts,
         seed=seed,
     )
 
 
-def _what_if(audit: Measured, seed: list[int], progress: Progress) -> WhatIf:
+def _cut_edges(audit: Subject, seed: list[int], progress: Progress) -> EdgeCuts:
     """Cut every edge on a path from the sensitive attribute, one by one; all else, chance included, stays the same."""
-    scm = audit.scm
+    own = audit.model
     judged = audit.factual[_sample(len(audit.factual), _MOST_ASKED, np.random.default_rng(seed))]
-    draws = TwinDraws.fit(scm, audit.train[audit.own], np.random.default_rng(seed))
+    draws = TwinDraws.fit(own, audit.train[audit.own], np.random.default_rng(seed))
     here = {method: scores > audit.thresholds[method] for method, scores in audit.score(judged).items()}
 
     def ratio(cut: tuple[str, str] | None) -> dict[str, float]:
@@ -106,14 +107,14 @@ def _what_if(audit: Measured, seed: list[int], progress: Progress) -> WhatIf:
             for method, threshold in audit.thresholds.items()
         }
 
-    starts = {scm.sensitive, *scm.affected_names}
-    strengths = {edge: abs(strength) for edge, strength in scm.edges().items() if edge[0] in starts}
+    starts = {own.sensitive, *own.affected_names}
+    strengths = {edge: abs(strength) for edge, strength in own.edges().items() if edge[0] in starts}
     edges = sorted(strengths, key=lambda edge: -strengths[edge])[:_MOST_CUT]
     found = []
     for edge in edges:
         found.append(ratio(edge))
         progress.check(STAGE)
-    return WhatIf(
+    return EdgeCuts(
         people=len(judged),
         edges=tuple(edges),
         whole=ratio(None),
@@ -121,7 +122,7 @@ def _what_if(audit: Measured, seed: list[int], progress: Progress) -> WhatIf:
     )
 
 
-def _validity(audit: Measured, rng: np.random.Generator, progress: Progress) -> Validity:
+def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) -> Plausibility:
     groups = audit.train[:, 0]
     kept = [_sample_of(np.flatnonzero(groups == sign), MAX_ROWS, rng) for sign in (-1.0, 1.0)]
     real = audit.train[np.concatenate(kept)]
@@ -141,7 +142,7 @@ def _validity(audit: Measured, rng: np.random.Generator, progress: Progress) -> 
         own = audit.factual[:, 0] == sign
         usual[audit.counterfactual[:, 0] == sign] = np.quantile(as_they_are[own] if own.any() else as_they_are, USUAL)
     out_of_range, between_levels = _illegal(audit.encoding, audit.factual, audit.counterfactual)
-    return Validity(
+    return Plausibility(
         out_of_range=out_of_range,
         between_levels=between_levels,
         distance=distance(audit.counterfactual),

@@ -1,105 +1,37 @@
-"""How sure an audit is: what other graphs say, which edge carries the result, whether twins could be people."""
+"""What is uncertain about an audit: what the models of other subsamples say, and how plausible its twins are."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.graph import descendants
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidArtifactError
-from cfad_core.evaluation.intervals import Intervals, ResampledScores
-
-_CARRIES = 0.5  # share of the changing ratio that goes with an edge which carries it
-
-
-@dataclass(frozen=True)
-class Validity:
-    """Whether the people's twins, by the audit's own causal model, could be people.
-
-    Attributes
-    ----------
-    out_of_range : (n,), some number of the twin lies beyond all that training saw
-    between_levels : (n,), some category of the twin is more than a quarter of the way from its level to another one
-    distance : (n,), to the nearest training row of the twin's group, all variables alike
-    real_median : of that distance for the people as they are
-    usual : (n,), its 0.99 quantile for those of the twin's group
-    """
-
-    out_of_range: Bools
-    between_levels: Bools
-    distance: Floats
-    real_median: float
-    usual: Floats
-
-    @property
-    def far(self) -> Bools:
-        """Twins that are further from anything real than nearly all real people are."""
-        return self.distance > self.usual
-
-    def summary(self) -> dict[str, float]:
-        """Shares of the people, and distances."""
-        return {
-            "out_of_range": float(self.out_of_range.mean()),
-            "between_levels": float(self.between_levels.mean()),
-            "far": float(self.far.mean()),
-            "distance_median": float(np.median(self.distance)),
-            "distance_median_real": self.real_median,
-            "distance_usual": float(np.median(self.usual)),
-        }
+from cfad_core.evaluation.edge_cuts import EdgeCuts
+from cfad_core.evaluation.intervals import ResampledScores
+from cfad_core.evaluation.plausibility import Plausibility
 
 
 @dataclass(frozen=True)
-class WhatIf:
-    """The changing ratio, at the audit's threshold, if one edge carried nothing.
+class Stability:
+    """What B further causal models say, each learned from a subsample: a random half of the training rows.
 
-    Attributes
-    ----------
-    people : that were asked
-    edges : (cause, effect), all that lie on a path from the sensitive attribute
-    whole : by method, with all edges
-    without : by method, (edges,)
-    """
-
-    people: int
-    edges: tuple[tuple[str, str], ...]
-    whole: dict[str, float]
-    without: dict[str, Floats]
-
-    def carrier(self, method: str) -> tuple[tuple[str, str], float] | None:
-        """The edge with which at least half of the changing ratio goes, and that share; None if there is none.
-
-        What goes must also be more people than chance could account for: two standard deviations of a count.
-        """
-        whole = self.whole[method]
-        if not self.edges or not whole:
-            return None
-        most = int(np.argmin(self.without[method]))
-        gone = whole - float(self.without[method][most])
-        carries = gone >= _CARRIES * whole and gone * self.people > 2.0 * np.sqrt(whole * self.people)
-        return (self.edges[most], gone / whole) if carries else None
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """What B graphs say, each learned from a random half of the training rows; neighbours share no row.
+    Two neighbours are learned from the two halves of one split, and share no row.
 
     Attributes
     ----------
     variables, sensitive : of the graphs
     graphs : (B, v, v), how strongly each variable acts on each other
-    people : (m,), the positions, among the audit's people, of those that the graphs judge
-    worlds : by method, (B, m): the scores of these people's twins by each graph, categories drawn
-    returned : by method, (B / 2, m): their scores after one graph flipped them and its neighbour flipped them back
-    validity, what_if : of the twins, and of the edges, of the audit's own causal model
+    people : (m,), the positions, among the audit's people, of those that the models judge
+    worlds : by method, (B, m): the scores of these people's twins by each model, categories drawn
+    returned : by method, (B / 2, m): their scores after one model made twins of them and its neighbour twins of those
+    plausibility, edge_cuts : of the twins, and of the edges, of the audit's own causal model
     seed : of the samples of people
     """
 
@@ -109,8 +41,8 @@ class Uncertainty:
     people: NDArray[np.int64]
     worlds: dict[str, Floats]
     returned: dict[str, Floats]
-    validity: Validity
-    what_if: WhatIf
+    plausibility: Plausibility
+    edge_cuts: EdgeCuts
     seed: int
 
     @property
@@ -139,13 +71,10 @@ class Uncertainty:
         """What intervals come from; ``score`` and ``sensitive`` (n,) are of all people of the audit."""
         return ResampledScores(score[self.people], self.worlds[method], sensitive[self.people], self.seed)
 
-    def intervals(self, method: str, score: Floats, sensitive: Floats, threshold: float) -> Intervals:
-        return self.resampled(method, score, sensitive).at(threshold)
+    def model_error(self, method: str, score: Floats, threshold: float) -> float:
+        """Share of people whose outcome differs once one model made their twin, and another the twin of that.
 
-    def floor(self, method: str, score: Floats, threshold: float) -> float:
-        """Share of people who, flipped by one graph and back by another, do not get their own outcome: model error.
-
-        The median over the pairs of graphs.
+        A perfect model would bring everybody back. The median over the pairs of models.
         """
         here = score[self.people] > threshold
         return float(np.median(((self.returned[method] > threshold) != here).mean(axis=1)))
@@ -157,21 +86,9 @@ class Uncertainty:
         ------
         InvalidArtifactError
         """
-        validity, what_if, v, m = self.validity, self.what_if, len(variables), len(self.people)
-        shapes = {
-            "graphs": (self.graphs, (len(self.graphs), v, v)),
-            **{f"worlds.{name}": (array, (len(self.graphs), m)) for name, array in self.worlds.items()},
-            **{f"returned.{name}": (array, (len(self.graphs) // 2, m)) for name, array in self.returned.items()},
-            **{f"without.{name}": (array, (len(what_if.edges),)) for name, array in what_if.without.items()},
-            "out_of_range": (validity.out_of_range, (people,)),
-            "between_levels": (validity.between_levels, (people,)),
-            "distance": (validity.distance, (people,)),
-            "usual": (validity.usual, (people,)),
-        }
-        wrong = [
-            name for name, (array, shape) in shapes.items() if array.shape != shape or not np.isfinite(array).all()
-        ]
-        by_method = (self.worlds, self.returned, what_if.without, what_if.whole)
+        cuts, m = self.edge_cuts, len(self.people)
+        wrong = [name for name, array, shape in self._shapes(people, len(variables)) if not _is_sound(array, shape)]
+        by_method = (self.worlds, self.returned, cuts.without, cuts.whole)
         fits = (
             not wrong
             and len(self.graphs) > 1
@@ -182,15 +99,28 @@ class Uncertainty:
             and self.variables == tuple(variables)
             and self.sensitive == variables[0]
             and all(set(part) == set(methods) for part in by_method)
-            and {name for edge in what_if.edges for name in edge} <= set(variables)
-            and all(type(number) is float for number in (*what_if.whole.values(), validity.real_median))
-            and all(type(number) is int and number >= 0 for number in (self.seed, what_if.people))
+            and {name for edge in cuts.edges for name in edge} <= set(variables)
+            and all(type(number) is float for number in (*cuts.whole.values(), self.plausibility.real_median))
+            and all(type(number) is int and number >= 0 for number in (self.seed, cuts.people))
         )
         if not fits:
             what = f"its {wrong[0][:60]} has another shape, or holds no numbers" if wrong else "its parts do not match"
-            raise InvalidArtifactError(f"How sure the audit is does not belong to it: {what}.")
+            raise InvalidArtifactError(f"The uncertainty does not belong to the audit: {what}.")
 
-    def summary(self) -> dict[str, Any]:
+    def _shapes(self, people: int, v: int) -> list[tuple[str, NDArray[Any], tuple[int, ...]]]:
+        """Every array with its name and the shape that it must have."""
+        twins, graphs, m = self.plausibility, len(self.graphs), len(self.people)
+        edges = len(self.edge_cuts.edges)
+        return [
+            ("graphs", self.graphs, (graphs, v, v)),
+            *((f"worlds.{name}", array, (graphs, m)) for name, array in self.worlds.items()),
+            *((f"returned.{name}", array, (graphs // 2, m)) for name, array in self.returned.items()),
+            *((f"without.{name}", array, (edges,)) for name, array in self.edge_cuts.without.items()),
+            *((name, getattr(twins, name), (people,)) for name in ("out_of_range", "between_levels")),
+            *((name, getattr(twins, name), (people,)) for name in ("distance", "usual")),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
         """What ``audit.json`` says about the graphs, the edges and the twins."""
         frequency = self.edge_frequency
         return {
@@ -202,78 +132,10 @@ class Uncertainty:
                 {"cause": self.variables[j], "effect": self.variables[i], "frequency": float(frequency[j, i])}
                 for j, i in np.argwhere(frequency > 0.0)
             ],
-            "validity": self.validity.summary(),
-            "what_if": {
-                "people": self.what_if.people,
-                "changing_ratio": self.what_if.whole,
-                "edges": [
-                    {
-                        "cause": cause,
-                        "effect": effect,
-                        "changing_ratio": {method: float(values[k]) for method, values in self.what_if.without.items()},
-                    }
-                    for k, (cause, effect) in enumerate(self.what_if.edges)
-                ],
-            },
+            "validity": self.plausibility.to_dict(),
+            "what_if": self.edge_cuts.to_dict(),
         }
 
-    def save(self, stem: Path) -> None:
-        """Write ``stem.json`` and ``stem.safetensors``."""
-        arrays: dict[str, NDArray[Any]] = {
-            "graphs": self.graphs,
-            "people": self.people,
-            "out_of_range": self.validity.out_of_range.astype(np.uint8),
-            "between_levels": self.validity.between_levels.astype(np.uint8),
-            "distance": self.validity.distance,
-            "usual": self.validity.usual,
-        }
-        for part, by_method in self._by_method().items():
-            arrays |= {f"{part}.{method}": values for method, values in by_method.items()}
-        save_file(
-            {name: np.ascontiguousarray(array) for name, array in arrays.items()}, stem.with_suffix(".safetensors")
-        )
-        text = {
-            "variables": list(self.variables),
-            "sensitive": self.sensitive,
-            "seed": self.seed,
-            "real_median": self.validity.real_median,
-            "asked": self.what_if.people,
-            "edges": [list(edge) for edge in self.what_if.edges],
-            "whole": self.what_if.whole,
-        }
-        stem.with_suffix(".json").write_text(json.dumps(text, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
-    def _by_method(self) -> dict[str, Mapping[str, Floats]]:
-        return {"worlds": self.worlds, "returned": self.returned, "without": self.what_if.without}
-
-    @staticmethod
-    def load(stem: Path) -> Uncertainty:
-        """Read what ``save`` wrote."""
-        text = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-        arrays = load_file(stem.with_suffix(".safetensors"))
-
-        def by_method(part: str) -> dict[str, Floats]:
-            return {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{part}.")}
-
-        return Uncertainty(
-            variables=tuple(text["variables"]),
-            sensitive=text["sensitive"],
-            graphs=arrays["graphs"],
-            people=arrays["people"],
-            worlds=by_method("worlds"),
-            returned=by_method("returned"),
-            validity=Validity(
-                out_of_range=arrays["out_of_range"].astype(np.bool_),
-                between_levels=arrays["between_levels"].astype(np.bool_),
-                distance=arrays["distance"],
-                real_median=text["real_median"],
-                usual=arrays["usual"],
-            ),
-            what_if=WhatIf(
-                people=text["asked"],
-                edges=tuple((cause, effect) for cause, effect in text["edges"]),
-                whole=dict(text["whole"]),
-                without=by_method("without"),
-            ),
-            seed=text["seed"],
-        )
+def _is_sound(array: NDArray[Any], shape: tuple[int, ...]) -> bool:
+    return array.shape == shape and bool(np.isfinite(array).all())

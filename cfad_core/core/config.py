@@ -1,42 +1,34 @@
-"""Every setting of an audit: frozen, with defaults, presets and a JSON round trip."""
+"""Every setting of an audit: frozen, checked, with defaults, presets and a JSON round trip."""
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+
+from msgspec import Meta, field
 
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.settings import Settings
 
-Mode = Literal["joint", "paper"]
-Scaling = Literal["auto", "raw", "range"]
-Categories = Literal["levels", "most-frequent"]
-Method = Literal["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin"]
-InputScale = Literal["variance", "range"]
-TwinRule = Literal["mean", "max", "min"]
-PresetName = Literal["fast", "paper"]
-T = TypeVar("T")
+Mode: TypeAlias = Literal["joint", "paper"]
+Scaling: TypeAlias = Literal["auto", "raw", "range"]
+Categories: TypeAlias = Literal["levels", "most-frequent"]
+InputScale: TypeAlias = Literal["variance", "range"]
+TwinRule: TypeAlias = Literal["mean", "max", "min"]
+PresetName: TypeAlias = Literal["fast", "paper"]
 
-METHODS: tuple[Method, ...] = get_args(Method)
-METHOD_NAMES: dict[str, str] = {
-    "pca": "PCA",
-    "ocsvm": "OC-SVM",
-    "iforest": "iForest",
-    "ae": "AE",
-    "dcfod": "DCFOD",
-    "fairod": "FairOD",
-    "cfad": "CFAD",
-    "twin": "Twin",
-}
-OURS: tuple[Method, ...] = ("ae", "cfad", "twin")
-PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
+Share: TypeAlias = Annotated[float, Meta(ge=0.0, le=1.0)]
+Weight: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e6)]
+LearningRate: TypeAlias = Annotated[float, Meta(ge=1e-8, le=10.0)]
+AnyLearningRate: TypeAlias = Annotated[float, Meta(ge=0.0, le=10.0)]  # 0: nothing is learned
+Width: TypeAlias = Annotated[int, Meta(ge=1, le=65_536)]
+Times: TypeAlias = Annotated[int, Meta(ge=1, le=10**6)]
+BatchSize: TypeAlias = Annotated[int, Meta(ge=2, le=10**9)]
+
+DEFAULT_METHODS = ("ae", "cfad", "twin")
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(Settings, frozen=True):
     """What is known of the causal graph before looking at the data. All by column name.
 
     Attributes
@@ -48,6 +40,7 @@ class Knowledge:
     complete : whether the required edges are all there are: a ready graph instead of discovery
     """
 
+    section: ClassVar[str] = "knowledge"
     roots: tuple[str, ...] = ()
     tiers: tuple[tuple[str, ...], ...] = ()
     forbidden: tuple[tuple[str, str], ...] = ()
@@ -56,8 +49,7 @@ class Knowledge:
     complete: bool = False
 
 
-@dataclass(frozen=True)
-class DiscoveryConfig:
+class DiscoveryConfig(Settings, frozen=True):
     """Phase One. ``None`` means: chosen by the mode and the scaling of the data (see ``causal.discovery``).
 
     Attributes
@@ -71,21 +63,21 @@ class DiscoveryConfig:
     steps_per_round, decoder_steps, learning_rate, hidden : of the graph autoencoder (paper)
     """
 
+    section: ClassVar[str] = "discovery"
     mode: Mode = "joint"
-    l1: float | None = None
-    prune: float | None = None
-    basis_size: int | None = None
-    batch_size: int = 4096
-    rounds: int = 20
-    steps_per_round: int = 500
-    decoder_steps: int = 1500
-    learning_rate: float = 1e-3
-    hidden: int = 32
+    l1: Weight | None = None
+    prune: Share | None = None
+    basis_size: Annotated[int, Meta(ge=5, le=200)] | None = None
+    batch_size: Annotated[int, Meta(ge=1, le=10**9)] = 4096
+    rounds: Annotated[int, Meta(ge=1, le=1000)] = 20
+    steps_per_round: Times = 500
+    decoder_steps: Times = 1500
+    learning_rate: LearningRate = 1e-3
+    hidden: Annotated[int, Meta(ge=1, le=4096)] = 32
 
 
-@dataclass(frozen=True)
-class DetectorConfig:
-    """Phase Two. ``None`` means: chosen by the data (``AuditResult.detector`` says how).
+class DetectorConfig(Settings, frozen=True):
+    """Phase Two. ``None`` means: chosen by the data (``AuditResult.settings`` says how).
 
     Attributes
     ----------
@@ -103,22 +95,22 @@ class DetectorConfig:
         else ``mean``
     """
 
+    section: ClassVar[str] = "detector"
     inputs: InputScale | None = None
-    code_size: int | None = None
-    width: int = 256
-    epochs: int = 30
-    batch_size: int = 256
-    learning_rate: float = 1e-3
-    fair_epochs: int = 12
-    fair_learning_rate: float = 3e-4
-    discriminator_learning_rate: float = 1e-3
-    fairness_weight: float | None = None
+    code_size: Width | None = None
+    width: Width = 256
+    epochs: Times = 30
+    batch_size: BatchSize = 256
+    learning_rate: LearningRate = 1e-3
+    fair_epochs: Annotated[int, Meta(ge=0, le=10**6)] = 12
+    fair_learning_rate: AnyLearningRate = 3e-4
+    discriminator_learning_rate: AnyLearningRate = 1e-3
+    fairness_weight: Weight | None = None
     reconstruct_counterfactuals: bool = True
     twin: TwinRule | None = None
 
 
-@dataclass(frozen=True)
-class DcfodConfig:
+class DcfodConfig(Settings, frozen=True):
     """DCFOD. The defaults are the original method's; ``preset("paper")`` has those of the CFAD authors.
 
     Attributes
@@ -128,17 +120,17 @@ class DcfodConfig:
     learning_rate, centroid_learning_rate, epochs, batch_size : of the training; at least 300 steps
     """
 
-    clusters: int = 10
-    widths: tuple[int, ...] = (500, 500, 2000)
-    code_size: int = 64
-    learning_rate: float = 1e-4
-    centroid_learning_rate: float = 1e-4
-    epochs: int = 10
-    batch_size: int = 256
+    section: ClassVar[str] = "baselines.dcfod"
+    clusters: Annotated[int, Meta(ge=1, le=10**4)] = 10
+    widths: tuple[Width, ...] = (500, 500, 2000)
+    code_size: Width = 64
+    learning_rate: LearningRate = 1e-4
+    centroid_learning_rate: AnyLearningRate = 1e-4
+    epochs: Times = 10
+    batch_size: BatchSize = 256
 
 
-@dataclass(frozen=True)
-class FairodConfig:
+class FairodConfig(Settings, frozen=True):
     """FairOD. The defaults are the original method's; ``preset("paper")`` has what the CFAD authors' code comes to.
 
     Attributes
@@ -148,15 +140,15 @@ class FairodConfig:
     steps, batch_size, learning_rate : of each training
     """
 
-    hidden: int | None = None
-    candidates: tuple[tuple[float, float], ...] = tuple((a, g) for a in (0.01, 0.5, 0.9) for g in (0.01, 0.1, 1.0))
-    steps: int = 1000
-    batch_size: int = 256
-    learning_rate: float = 3e-3
+    section: ClassVar[str] = "baselines.fairod"
+    hidden: Width | None = None
+    candidates: tuple[tuple[Share, Weight], ...] = tuple((a, g) for a in (0.01, 0.5, 0.9) for g in (0.01, 0.1, 1.0))
+    steps: Annotated[int, Meta(ge=1, le=10**7)] = 1000
+    batch_size: BatchSize = 256
+    learning_rate: LearningRate = 3e-3
 
 
-@dataclass(frozen=True)
-class BaselineConfig:
+class BaselineConfig(Settings, frozen=True):
     """The methods that CFAD is compared with.
 
     Attributes
@@ -166,15 +158,15 @@ class BaselineConfig:
     iforest_trees : of the isolation forest
     """
 
-    pca_variance: float = 0.95
-    ocsvm_nu: float = 0.5
-    iforest_trees: int = 100
+    section: ClassVar[str] = "baselines"
+    pca_variance: Share = 0.95
+    ocsvm_nu: Annotated[float, Meta(ge=1e-6, le=1.0)] = 0.5
+    iforest_trees: Annotated[int, Meta(ge=1, le=10**5)] = 100
     dcfod: DcfodConfig = field(default_factory=DcfodConfig)
     fairod: FairodConfig = field(default_factory=FairodConfig)
 
 
-@dataclass(frozen=True)
-class AuditConfig:
+class AuditConfig(Settings, frozen=True):
     """All settings of one audit.
 
     Attributes
@@ -183,47 +175,42 @@ class AuditConfig:
     seed : the same seed on the same machine gives the same result
     quantile : of the training scores, sets the threshold
     scaling : ``raw`` keeps the columns' units, ``range`` maps each column to [-3, 3], ``auto`` chooses
-    categories : ``levels`` tells all values apart, ``most-frequent`` only the most frequent one from the others
+    categories : ``levels`` distinguishes all values, ``most-frequent`` only the most frequent one from the others
     test_share : of the rows, held out when no test table is given
-    bootstrap : graphs learned beside the audit's own, to tell how sure it is; an even number, 0: it is not told
+    subsamples : random halves of the rows that further causal models are learned from, to measure the uncertainty of
+        the results; an even number, 0: it is not measured
     """
 
     preset: PresetName = "fast"
-    methods: tuple[Method, ...] = OURS
-    seed: int = 0
-    quantile: float = 0.95
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    seed: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
+    quantile: Share = 0.95
     scaling: Scaling = "auto"
     categories: Categories = "levels"
-    test_share: float = 0.25
-    bootstrap: int = 20
+    test_share: Annotated[float, Meta(ge=0.05, le=0.9)] = 0.25
+    subsamples: Annotated[int, Meta(ge=0, le=200)] = field(default=20, name="bootstrap")  # its name in files
     knowledge: Knowledge = field(default_factory=Knowledge)
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)
     baselines: BaselineConfig = field(default_factory=BaselineConfig)
 
     def __post_init__(self) -> None:
-        _check_ranges(self)
+        Settings.__post_init__(self)
+        if self.subsamples % 2 or self.subsamples == 2:
+            raise InvalidConfigError(
+                f"Subsamples come in pairs: their number must be 0, or even and at least 4; got {self.subsamples}."
+            )
+        if not self.methods or len(set(self.methods)) < len(self.methods):
+            raise InvalidConfigError(f"'methods' must name at least one method, each once; got {self.methods}.")
+
+    @classmethod
+    def from_dict(cls, values: Any) -> AuditConfig:
+        """As ``Settings.from_dict``; settings from before there were subsamples have none."""
+        return super().from_dict({"bootstrap": 0} | dict(values) if isinstance(values, Mapping) else values)
 
     def with_detector(self, **changes: Any) -> AuditConfig:
         """The same with other settings of Phase Two."""
-        return dataclasses.replace(self, detector=dataclasses.replace(self.detector, **changes))
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able; ``AuditConfig.from_dict`` gives the same settings back."""
-        return dataclasses.asdict(self)
-
-    @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> AuditConfig:
-        """Read settings back.
-
-        Raises
-        ------
-        InvalidConfigError
-            If a setting is unknown or of the wrong type.
-        """
-        if isinstance(values, Mapping):  # settings from before there was a bootstrap
-            values = {"bootstrap": 0} | dict(values)
-        return from_plain(AuditConfig, values, "config")
+        return self.replace(detector=self.detector.replace(**changes))
 
 
 def preset(name: PresetName, **changes: Any) -> AuditConfig:
@@ -246,114 +233,3 @@ def preset(name: PresetName, **changes: Any) -> AuditConfig:
         }
         return AuditConfig(**(chosen | changes))
     raise InvalidConfigError(f"There is no preset '{name}'; choose one of: {', '.join(get_args(PresetName))}.")
-
-
-def from_plain(kind: type[T], value: Any, where: str) -> T:
-    """Rebuild a frozen dataclass from what JSON left of it."""
-    return typing.cast(T, _build(kind, value, where))
-
-
-def _build(kind: Any, value: Any, where: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        if not isinstance(value, Mapping):
-            raise InvalidConfigError(f"'{where}' must be an object of settings; got {value!r}.")
-        hints = typing.get_type_hints(kind)
-        unknown = sorted(set(value) - set(hints))
-        if unknown:
-            raise InvalidConfigError(f"Unknown setting in '{where}': {', '.join(unknown)}. Known: {', '.join(hints)}.")
-        built = {name: _build(hints[name], inner, f"{where}.{name}") for name, inner in value.items()}
-        return kind(**built)  # type: ignore[operator]
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        if value not in args:
-            raise InvalidConfigError(f"'{where}' must be one of {', '.join(map(str, args))}; got {value!r}.")
-        return value
-    if origin in (types.UnionType, typing.Union):  # of a Literal it is the second
-        return None if value is None else _build(next(a for a in args if a is not type(None)), value, where)
-    if origin is tuple:
-        if not isinstance(value, (list, tuple)):
-            raise InvalidConfigError(f"'{where}' must be a list; got {value!r}.")
-        inner_kinds = [args[0]] * len(value) if args[-1] is Ellipsis else list(args)
-        if len(inner_kinds) != len(value):
-            raise InvalidConfigError(f"'{where}' must have {len(inner_kinds)} entries; got {value!r}.")
-        return tuple(_build(k, v, where) for k, v in zip(inner_kinds, value, strict=True))
-    accepted = (int, float) if kind is float else kind
-    if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
-        raise InvalidConfigError(f"'{where}' must be of type {kind.__name__}; got {value!r}.")
-    return float(value) if kind is float else value
-
-
-def _check_ranges(config: AuditConfig) -> None:
-    discovery, detector, baselines = config.discovery, config.detector, config.baselines
-    choices: list[tuple[str, str, Any]] = [
-        ("preset", config.preset, PresetName),
-        ("scaling", config.scaling, Scaling),
-        ("categories", config.categories, Categories),
-        ("discovery.mode", discovery.mode, Mode),
-        *(("methods", method, Method) for method in config.methods),
-    ]
-    if detector.inputs is not None:
-        choices.append(("detector.inputs", detector.inputs, InputScale))
-    if detector.twin is not None:
-        choices.append(("detector.twin", detector.twin, TwinRule))
-    for name, choice, known in choices:
-        if choice not in get_args(known):
-            raise InvalidConfigError(f"'{name}' must be one of {', '.join(get_args(known))}; got {choice!r}.")
-    within: list[tuple[str, float, float, float]] = [
-        ("seed", config.seed, 0, 2**31 - 1),
-        ("quantile", config.quantile, 0.0, 1.0),
-        ("test_share", config.test_share, 0.05, 0.9),
-        ("bootstrap", config.bootstrap, 0, 200),
-        ("discovery.batch_size", discovery.batch_size, 1, 10**9),
-        ("discovery.rounds", discovery.rounds, 1, 1000),
-        ("discovery.steps_per_round", discovery.steps_per_round, 1, 10**6),
-        ("discovery.decoder_steps", discovery.decoder_steps, 1, 10**6),
-        ("discovery.hidden", discovery.hidden, 1, 4096),
-        ("detector.width", detector.width, 1, 65536),
-        ("detector.epochs", detector.epochs, 1, 10**6),
-        ("detector.fair_epochs", detector.fair_epochs, 0, 10**6),
-        ("detector.batch_size", detector.batch_size, 2, 10**9),
-        ("discovery.learning_rate", discovery.learning_rate, 1e-8, 10.0),
-        ("detector.learning_rate", detector.learning_rate, 1e-8, 10.0),
-        ("detector.fair_learning_rate", detector.fair_learning_rate, 0.0, 10.0),
-        ("detector.discriminator_learning_rate", detector.discriminator_learning_rate, 0.0, 10.0),
-        ("baselines.pca_variance", baselines.pca_variance, 0.0, 1.0),
-        ("baselines.ocsvm_nu", baselines.ocsvm_nu, 1e-6, 1.0),
-        ("baselines.iforest_trees", baselines.iforest_trees, 1, 10**5),
-        ("baselines.dcfod.clusters", baselines.dcfod.clusters, 1, 10**4),
-        ("baselines.dcfod.code_size", baselines.dcfod.code_size, 1, 65536),
-        *(("baselines.dcfod.widths", width, 1, 65536) for width in baselines.dcfod.widths),
-        *(("baselines.fairod.candidates", alpha, 0.0, 1.0) for alpha, _ in baselines.fairod.candidates),
-        *(("baselines.fairod.candidates", gamma, 0.0, 1e6) for _, gamma in baselines.fairod.candidates),
-        ("baselines.dcfod.centroid_learning_rate", baselines.dcfod.centroid_learning_rate, 0.0, 10.0),
-    ]
-    within += [
-        ("baselines.dcfod.epochs", baselines.dcfod.epochs, 1, 10**6),
-        ("baselines.fairod.steps", baselines.fairod.steps, 1, 10**7),
-    ]
-    for name, training in (("dcfod", baselines.dcfod), ("fairod", baselines.fairod)):
-        within += [
-            (f"baselines.{name}.batch_size", training.batch_size, 2, 10**9),
-            (f"baselines.{name}.learning_rate", training.learning_rate, 1e-8, 10.0),
-        ]
-    if config.bootstrap % 2 or config.bootstrap == 2:
-        raise InvalidConfigError(
-            f"'bootstrap' must be 0 or an even number from 4 on (graphs come in pairs); got {config.bootstrap}."
-        )
-    if not config.methods or len(set(config.methods)) < len(config.methods):
-        raise InvalidConfigError(f"'methods' must name each method once, and one at least; got {config.methods}.")
-    if discovery.basis_size is not None:
-        within.append(("discovery.basis_size", discovery.basis_size, 5, 200))
-    if discovery.l1 is not None:
-        within.append(("discovery.l1", discovery.l1, 0.0, 1e6))
-    if discovery.prune is not None:
-        within.append(("discovery.prune", discovery.prune, 0.0, 1.0))
-    if detector.fairness_weight is not None:
-        within.append(("detector.fairness_weight", detector.fairness_weight, 0.0, 1e6))
-    if baselines.fairod.hidden is not None:
-        within.append(("baselines.fairod.hidden", baselines.fairod.hidden, 1, 65536))
-    if detector.code_size is not None:
-        within.append(("detector.code_size", detector.code_size, 1, 65536))
-    for name, value, low, high in within:
-        if not low <= value <= high:
-            raise InvalidConfigError(f"'{name}' must lie between {low:g} and {high:g}; got {value}.")

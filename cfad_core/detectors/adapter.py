@@ -1,7 +1,7 @@
 """Anybody's detector: whatever has ``fit`` and ``score_samples`` or ``decision_function``.
 
 Libraries disagree on the sign. scikit-learn's outlier detectors and density models score normal rows high, PyOD's
-score anomalies high. The adapter knows both and turns the scores once; of anything else it must be told.
+score anomalies high. The adapter knows both and turns the scores once; of anything else the user must say it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ForeignDetector:
     Attributes
     ----------
     estimator : has ``fit``, and ``score_samples`` or ``decision_function``
-    high_means : what a high score means; None: told from the estimator's library
+    high_means : what a high score means; None: recognised by the estimator's library
     """
 
     estimator: Any
@@ -52,7 +52,7 @@ def scoring(estimator: Any, high_means: Meaning | None = None) -> tuple[Any, Mea
     Raises
     ------
     InvalidConfigError
-        If it has none, or its sign cannot be told.
+        If it has none, or its sign is not known.
     """
     name = type(_last_step(estimator)).__name__
     if not callable(getattr(estimator, "fit", None)):
@@ -111,6 +111,6 @@ def _is_sklearn_outlier_detector(estimator: Any) -> bool:
 
 def _unknown_sign(name: str) -> InvalidConfigError:
     return InvalidConfigError(
-        f"Whether a high score of {name} means anomalous or normal cannot be told; say so: "
+        f"Whether a high score of {name} means anomalous or normal is not known; say so: "
         "ForeignDetector(estimator, high_means='anomalous') or high_means='normal'."
     )

@@ -1,4 +1,4 @@
-"""DCFOD: deep clustering that cannot tell the groups apart (Song, Li and Liu, KDD 2021).
+"""DCFOD: deep clustering that hides the group (Song, Li and Liu, KDD 2021).
 
 Rows are encoded, decoded, and clustered softly around K learnable centroids; a discriminator behind gradient reversal
 keeps the group out of the codes. With distances ``d_ij`` of code i to centroid j,
@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DcfodConfig
-from cfad_core.core.progress import Progress
 from cfad_core.core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
-from cfad_core.detectors.protocol import Inputs, State, TrainingRows, in_blocks
+from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, in_blocks
 
 STAGE = "dcfod"
 _RECONSTRUCTION, _ADVERSARY = 8.0, 100.0  # weights in the loss
@@ -44,7 +43,7 @@ class ClusterDistance:
     radius : (K,), the largest distance of a training row that is nearest to each
     """
 
-    inputs: Inputs
+    inputs: InputScaling
     encoder: torch.nn.Sequential
     centroids: Floats
     radius: Floats
@@ -62,20 +61,14 @@ class ClusterDistance:
         arrays = {"centroids": self.centroids, "radius": self.radius}
         return {**self.inputs.state(), **network_state(self.encoder, "encoder"), **arrays}
 
-    @staticmethod
-    def from_state(arrays: State) -> ClusterDistance:
-        encoder = network_from_state(arrays, "encoder")
-        centroids, radius = (arrays[name].astype(np.float64) for name in ("centroids", "radius"))
-        return ClusterDistance(Inputs.from_state(arrays), encoder, centroids, radius)
 
-
-def fit_dcfod(rows: TrainingRows, config: DcfodConfig, *, seed: int, progress: Progress) -> ClusterDistance:
+def fit(task: Fitting) -> ClusterDistance:
     """Train on normal rows; the groups are used here, and only here."""
-    inputs = rows.inputs
-    z = inputs(rows.x)
+    config, seed, inputs = task.config.baselines.dcfod, task.config.seed, task.rows.inputs
+    z = inputs(task.rows.x)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        training = _Training(z, rows.sensitive, config, seed)
+        training = _Training(z, task.rows.sensitive, config, seed)
         train(
             training.step,
             n_rows=len(z),
@@ -83,7 +76,7 @@ def fit_dcfod(rows: TrainingRows, config: DcfodConfig, *, seed: int, progress: P
             steps=max(_FEWEST_STEPS, steps_for(config.epochs, len(z), config.batch_size)),
             generator=torch.Generator().manual_seed(seed),
             stage=STAGE,
-            progress=progress,
+            progress=task.progress,
         )
     centroids: Floats = training.centroids.detach().double().numpy()
     distance = in_blocks(lambda block: _distances(training.encoder, centroids, block), z)
@@ -92,6 +85,12 @@ def fit_dcfod(rows: TrainingRows, config: DcfodConfig, *, seed: int, progress: P
     # a cluster that lost all its rows is as wide as the widest: nobody is an outlier for having come to it
     widest = float(radius.max()) or 1.0
     return ClusterDistance(inputs, training.encoder, centroids, np.where(radius > 0.0, radius, widest))
+
+
+def restore(arrays: State, _: Surroundings) -> ClusterDistance:
+    encoder = network_from_state(arrays, "encoder")
+    centroids, radius = (arrays[name].astype(np.float64) for name in ("centroids", "radius"))
+    return ClusterDistance(InputScaling.from_state(arrays), encoder, centroids, radius)
 
 
 class _Training:
@@ -135,12 +134,12 @@ class _Training:
         divergence, oddity = _clustering(codes, self.centroids)
         weight = torch.softmax(-oddity.detach(), dim=0)
         reversed_codes = 2.0 * codes.detach() - codes  # the same values, and the gradient turned round
-        told_apart = torch.nn.functional.cross_entropy(self.discriminator(reversed_codes), self.group[batch])
-        loss = (weight * (_RECONSTRUCTION * reconstruction + divergence)).sum() + _ADVERSARY * told_apart
+        revealed = torch.nn.functional.cross_entropy(self.discriminator(reversed_codes), self.group[batch])
+        loss = (weight * (_RECONSTRUCTION * reconstruction + divergence)).sum() + _ADVERSARY * revealed
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
-        return {"loss": reconstruction.mean(), "discriminator": told_apart}
+        return {"loss": reconstruction.mean(), "discriminator": revealed}
 
 
 def _clustering(codes: torch.Tensor, centroids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -23,7 +23,7 @@ from cfad_core.core.config import FairodConfig
 from cfad_core.core.progress import Progress
 from cfad_core.core.training import dense_network, network_from_state, network_state, train
 from cfad_core.detectors.autoencoder import squared_errors
-from cfad_core.detectors.protocol import Inputs, State, TrainingRows
+from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings
 
 STAGE = "fairod"
 _STEEPNESS = 100.0  # c: how close a soft rank is to a rank
@@ -34,7 +34,7 @@ _FLAGGED = 0.05  # share of the rows that counts as flagged when candidates are 
 class Reconstruction:
     """``g(x) = || z - D(z) ||^2 / m`` of one network D on min-maxed inputs."""
 
-    inputs: Inputs
+    inputs: InputScaling
     network: torch.nn.Sequential
 
     def anomaly_score(self, x: Floats) -> Floats:
@@ -49,16 +49,13 @@ class Reconstruction:
     def state(self) -> dict[str, NDArray[np.generic]]:
         return self.inputs.state() | network_state(self.network, "network")
 
-    @staticmethod
-    def from_state(arrays: State) -> Reconstruction:
-        return Reconstruction(Inputs.from_state(arrays), network_from_state(arrays, "network"))
 
-
-def fit_fairod(rows: TrainingRows, config: FairodConfig, *, seed: int, progress: Progress) -> Reconstruction:
+def fit(task: Fitting) -> Reconstruction:
     """Train the base model, then a fair one for each (alpha, gamma), and keep the one closest to both goals."""
+    rows, config, seed = task.rows, task.config.baselines.fairod, task.config.seed
     low, high = rows.x.min(axis=0), rows.x.max(axis=0)
-    inputs = Inputs(low, np.where(high > low, high - low, 1.0))
-    training = _Training(inputs(rows.x), rows.sensitive > 0.0, config, seed, progress)
+    inputs = InputScaling(low, np.where(high > low, high - low, 1.0))
+    training = _Training(inputs(rows.x), rows.sensitive > 0.0, config, seed, task.progress)
     base = training.run(_first_network(rows.x.shape[1], config, seed), alpha=1.0, gamma=0.0)
     if not config.candidates:
         return Reconstruction(inputs, base)
@@ -70,6 +67,10 @@ def fit_fairod(rows: TrainingRows, config: FairodConfig, *, seed: int, progress:
         if distance < best_distance:
             best, best_distance = fair, distance
     return Reconstruction(inputs, best)
+
+
+def restore(arrays: State, _: Surroundings) -> Reconstruction:
+    return Reconstruction(InputScaling.from_state(arrays), network_from_state(arrays, "network"))
 
 
 def _first_network(columns: int, config: FairodConfig, seed: int) -> torch.nn.Sequential:

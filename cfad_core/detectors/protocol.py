@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidDataError
+from cfad_core.core.progress import Progress
 
-State = Mapping[str, NDArray[np.generic]]
+State: TypeAlias = Mapping[str, NDArray[np.generic]]
 
 BLOCK = 1024  # rows scored at once, always exactly as many: the same arithmetic for every row
 _SPAN = 6.0
@@ -29,7 +31,7 @@ class Detector(Protocol):
 
 @runtime_checkable
 class SavedDetector(Detector, Protocol):
-    """A detector that can be written down as arrays; its class reads them back with ``from_state``."""
+    """A detector that can be written down as arrays; its module's ``restore`` reads them back."""
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Everything that must be saved, by name."""
@@ -43,6 +45,43 @@ class ExplainedDetector(Detector, Protocol):
         """The part of each column in the score, (n, m); a row sums to its score."""
 
 
+@runtime_checkable
+class PeopleDetector(Protocol):
+    """A detector that scores whole people (n, d), the sensitive attribute in the first column.
+
+    Attributes
+    ----------
+    same_for_twins : whether a person and their twin get the same score by construction
+    """
+
+    same_for_twins: bool
+
+    def score_people(self, people: Floats) -> Floats:
+        """Score of each person, (n,)."""
+
+    def explain_people(self, people: Floats) -> Floats | None:
+        """The part of each attribute in the score, (n, m); None if the score is no sum over attributes."""
+
+
+AnyDetector: TypeAlias = Detector | PeopleDetector
+TwinMap: TypeAlias = Callable[[Floats], Floats]
+"""People (n, d) to their twins: the same people, had they belonged to the other group."""
+
+
+def score_people(detector: AnyDetector, people: Floats) -> Floats:
+    """Scores (n,) of people (n, d); most detectors never see the sensitive attribute."""
+    if isinstance(detector, PeopleDetector):
+        return detector.score_people(people)
+    return detector.anomaly_score(people[:, 1:])
+
+
+def explain_people(detector: AnyDetector | None, people: Floats) -> Floats | None:
+    """The part of each attribute in the score of people (n, d), (n, m); None if there is no such thing."""
+    if isinstance(detector, PeopleDetector):
+        return detector.explain_people(people)
+    return detector.contributions(people[:, 1:]) if isinstance(detector, ExplainedDetector) else None
+
+
 @dataclass(frozen=True)
 class TrainingRows:
     """What detectors may learn from: normal people only.
@@ -50,7 +89,7 @@ class TrainingRows:
     Attributes
     ----------
     x : (n, m), their attributes, never the sensitive one
-    counterfactual : (n, m), the same people in the other world
+    counterfactual : (n, m), the attributes of their twins
     sensitive : (n,), -1 or +1; for those that make up for it in training
     inputs : the scaling in which all variables count alike
     """
@@ -58,11 +97,39 @@ class TrainingRows:
     x: Floats
     counterfactual: Floats
     sensitive: Floats
-    inputs: Inputs
+    inputs: InputScaling
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Surroundings:
+    """What a detector may stand on besides its own state.
+
+    Attributes
+    ----------
+    config : the settings, with what was left to the data filled in
+    fitted : the detectors that were fitted before it
+    twins_of : the map from people to their twins
+    """
+
+    config: AuditConfig
+    fitted: Mapping[str, AnyDetector]
+    twins_of: TwinMap
+
+    def after(self, fitted: Mapping[str, AnyDetector]) -> Self:
+        """The same once these detectors were fitted."""
+        return replace(self, fitted=dict(fitted))
+
+
+@dataclass(frozen=True)
+class Fitting(Surroundings):
+    """Everything that a detector is fitted with."""
+
+    rows: TrainingRows
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class InputScaling:
     """``(x - center) / scale``, within what a network's arithmetic can carry. Both of shape (m,)."""
 
     center: Floats
@@ -78,24 +145,24 @@ class Inputs:
         return {"center": self.center, "scale": self.scale}
 
     @staticmethod
-    def from_state(arrays: State) -> Inputs:
-        return Inputs(*(arrays[name].astype(np.float64) for name in ("center", "scale")))
+    def from_state(arrays: State) -> InputScaling:
+        return InputScaling(*(arrays[name].astype(np.float64) for name in ("center", "scale")))
 
 
-def alike_by_variance(x: Floats, variables: Sequence[str]) -> Inputs:
+def alike_by_variance(x: Floats, variables: Sequence[str]) -> InputScaling:
     """Inputs in which every variable has variance 1, all its columns together."""
     _, member = np.unique(np.asarray(variables, dtype=object).astype(str), return_inverse=True)
     variance = np.bincount(member, weights=np.where(np.ptp(x, axis=0) > 0.0, x.var(axis=0), 0.0))[member]
-    return Inputs(x.mean(axis=0), np.sqrt(np.where(variance > 0.0, variance, 1.0)))
+    return InputScaling(x.mean(axis=0), np.sqrt(np.where(variance > 0.0, variance, 1.0)))
 
 
-def alike_by_range(x: Floats, variables: Sequence[str]) -> Inputs:
+def alike_by_range(x: Floats, variables: Sequence[str]) -> InputScaling:
     """Inputs in which every variable spans 6, as far apart as two levels of a category may be."""
     _, member, columns = np.unique(
         np.asarray(variables, dtype=object).astype(str), return_inverse=True, return_counts=True
     )
     span = np.ptp(x, axis=0) * np.where(columns[member] > 1, np.sqrt(2.0), 1.0)  # levels differ in two columns
-    return Inputs(x.mean(axis=0), np.where(span > 0.0, span, _SPAN) / _SPAN)
+    return InputScaling(x.mean(axis=0), np.where(span > 0.0, span, _SPAN) / _SPAN)
 
 
 def in_blocks(function: Callable[[Floats], Floats], x: Floats) -> Floats:

@@ -1,81 +1,182 @@
-"""The methods by name: what each is, how it is fitted, and how it is read back."""
+"""The methods: everything that each is known by. A new one is its module and an entry here.
+
+A method's module has ``fit(task)`` and ``restore(arrays, known)``; it is imported when it is needed, so that this list
+can be read at no cost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import re
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, cast
 
-from cfad_core.core.config import AuditConfig, Method
-from cfad_core.core.progress import Progress
-from cfad_core.detectors.autoencoder import Autoencoder, fine_tune, train_autoencoder
-from cfad_core.detectors.classical import (
-    Forest,
-    KernelMachine,
-    PrincipalComponents,
-    fit_iforest,
-    fit_ocsvm,
-    fit_pca,
-)
-from cfad_core.detectors.dcfod import ClusterDistance, fit_dcfod
-from cfad_core.detectors.fairod import Reconstruction, fit_fairod
-from cfad_core.detectors.protocol import SavedDetector, State, TrainingRows
+from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.looks import Look
 
-Fitted = Mapping[str, SavedDetector]
-Fit = Callable[[TrainingRows, AuditConfig, Fitted, Progress], SavedDetector]
+if TYPE_CHECKING:
+    from cfad_core.detectors.protocol import AnyDetector, Fitting, State, Surroundings
+
+
+METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_SPARE_COLORS = (7, 9)  # of other libraries' detectors
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A method that fits a detector.
+class Method:
+    """What a method is known by.
 
     Attributes
     ----------
-    stage : its name in reports of progress
-    share : of the time that an audit usually takes, beside those of the other stages
-    fit : from the rows, the settings and the detectors that were fitted before it
-    from_state : reads what the detector's ``state`` wrote
+    look : its label, and how it is drawn
+    help : one sentence for people
+    module : the name of its module in this room
+    stage : its name in reports of progress; None if nothing is fitted
+    doing : what people read while it is fitted
+    cost : how long fitting takes, relative to the other stages of an audit
     base : the method that must be fitted first
+    needs_twins : whether it learns from, or scores with, people's twins
+    learns_both : whether it learns from people and from their twins, so that its threshold is taken from both
+    remark : what to know before choosing it
     """
 
-    stage: str
-    share: float
-    fit: Fit
-    from_state: Callable[[State], SavedDetector]
-    base: Method | None = None
+    look: Look
+    help: str
+    module: str
+    stage: str | None = None
+    doing: str = ""
+    cost: float = 0.0
+    base: str | None = None
+    needs_twins: bool = False
+    learns_both: bool = False
+    remark: str = ""
 
 
-def _autoencoder(rows: TrainingRows, config: AuditConfig, _: Fitted, progress: Progress) -> Autoencoder:
-    return train_autoencoder(rows, config.detector, seed=config.seed, progress=progress)
-
-
-def _cfad(rows: TrainingRows, config: AuditConfig, fitted: Fitted, progress: Progress) -> Autoencoder:
-    plain = fitted["ae"]
-    assert isinstance(plain, Autoencoder)
-    return fine_tune(plain, rows.x, rows.counterfactual, config.detector, seed=config.seed, progress=progress)
-
-
-def _baseline(fit: Callable[..., SavedDetector], settings: Callable[[AuditConfig], Any]) -> Fit:
-    def run(rows: TrainingRows, config: AuditConfig, _: Fitted, progress: Progress) -> SavedDetector:
-        return fit(rows, settings(config), seed=config.seed, progress=progress)
-
-    return run
-
-
-# In the order in which they are fitted. Twin scoring fits nothing: it scores with CFAD in both worlds.
-CATALOGUE: dict[Method, Entry] = {
-    "pca": Entry("pca", 0.5, _baseline(fit_pca, lambda c: c.baselines), PrincipalComponents.from_state),
-    "ocsvm": Entry("ocsvm", 20.0, _baseline(fit_ocsvm, lambda c: c.baselines), KernelMachine.from_state),
-    "iforest": Entry("iforest", 3.0, _baseline(fit_iforest, lambda c: c.baselines), Forest.from_state),
-    "ae": Entry("autoencoder", 25.0, _autoencoder, Autoencoder.from_state),
-    "dcfod": Entry("dcfod", 150.0, _baseline(fit_dcfod, lambda c: c.baselines.dcfod), ClusterDistance.from_state),
-    "fairod": Entry("fairod", 50.0, _baseline(fit_fairod, lambda c: c.baselines.fairod), Reconstruction.from_state),
-    "cfad": Entry("fair fine-tuning", 27.0, _cfad, Autoencoder.from_state, base="ae"),
+# In the order in which they are fitted, and shown
+METHODS: dict[str, Method] = {
+    "pca": Method(
+        Look("PCA", 3, "dot", "cross"),
+        "Principal components; what they leave unexplained of a person is the score.",
+        module="pca",
+        stage="pca",
+        doing="Fitting PCA",
+        cost=0.5,
+    ),
+    "ocsvm": Method(
+        Look("OC-SVM", 4, "longdash", "triangle-up"),
+        "One-class SVM; the score is how far a person lies outside the region where normal people are.",
+        module="ocsvm",
+        stage="ocsvm",
+        doing="Fitting OC-SVM",
+        cost=20.0,
+    ),
+    "iforest": Method(
+        Look("iForest", 5, "longdashdot", "triangle-down"),
+        "Isolation forest; people whom random cuts set apart quickly score high.",
+        module="iforest",
+        stage="iforest",
+        doing="Growing iForest",
+        cost=3.0,
+    ),
+    "ae": Method(
+        Look("AE", 1, "dash", "square"),
+        "A plain autoencoder trained on normal people; the worse it reconstructs a person, the higher the score.",
+        module="autoencoder",
+        stage="autoencoder",
+        doing="Training the plain detector",
+        cost=25.0,
+    ),
+    "dcfod": Method(
+        Look("DCFOD", 6, "dot", "pentagon"),
+        "Deep clustering, trained to hide the group; the score is the distance to the nearest cluster.",
+        module="dcfod",
+        stage="dcfod",
+        doing="Training DCFOD",
+        cost=150.0,
+        remark="DCFOD has large networks: it takes longer than all others together.",
+    ),
+    "fairod": Method(
+        Look("FairOD", 8, "dash", "hexagon"),
+        "A small autoencoder, trained so that its scores do not follow the group, but keep each group's ranking.",
+        module="fairod",
+        stage="fairod",
+        doing="Training FairOD",
+        cost=50.0,
+    ),
+    "cfad": Method(
+        Look("CFAD", 0, "solid", "circle"),
+        "The autoencoder, tuned so that its code reveals as little as possible of whether it sees a person or their "
+        "twin.",
+        module="cfad",
+        stage="fair fine-tuning",
+        doing="Making people and their twins look alike",
+        cost=27.0,
+        base="ae",
+        needs_twins=True,
+        learns_both=True,
+    ),
+    "twin": Method(
+        Look("Twin", 2, "dashdot", "diamond"),
+        "One score from CFAD's scores of a person and of their twin; it needs the sensitive attribute and the causal "
+        "model when it scores.",
+        module="twin",
+        base="cfad",
+        needs_twins=True,
+    ),
 }
 
 
-def needed(methods: tuple[Method, ...]) -> list[Method]:
-    """The detectors to fit for these methods, in order: those that others start from come first."""
-    wanted: set[Method] = {"cfad" if method == "twin" else method for method in methods}
-    wanted |= {base for method in wanted if (base := CATALOGUE[method].base) is not None}
-    return [method for method in CATALOGUE if method in wanted]
+class DetectorModule(Protocol):
+    """What a method's module has."""
+
+    def fit(self, task: Fitting) -> AnyDetector:
+        """Fit the detector."""
+
+    def restore(self, arrays: State, known: Surroundings) -> AnyDetector:
+        """Read back what the detector's ``state`` wrote."""
+
+
+def module_of(method: str) -> DetectorModule:
+    """The module that fits and restores a method's detector."""
+    return cast(DetectorModule, importlib.import_module(f"cfad_core.detectors.{METHODS[method].module}"))
+
+
+def check_known(methods: Iterable[str]) -> None:
+    """Refuse methods that do not exist.
+
+    Raises
+    ------
+    InvalidConfigError
+    """
+    unknown = [method for method in methods if method not in METHODS]
+    if unknown:
+        raise InvalidConfigError(f"Unknown method: {', '.join(unknown)}. Known: {', '.join(METHODS)}.")
+
+
+def needed(methods: Iterable[str]) -> list[str]:
+    """These methods and those that they start from, in the order in which they are fitted."""
+    wanted = set(methods)
+    check_known(wanted)
+    while bases := {base for method in wanted if (base := METHODS[method].base) is not None} - wanted:
+        wanted |= bases
+    return [method for method in METHODS if method in wanted]
+
+
+def look_of(method: str) -> Look:
+    """How a method is called and drawn; another library's detector gets a look that depends on its name alone."""
+    if method in METHODS:
+        return METHODS[method].look
+    color = _SPARE_COLORS[zlib.crc32(method.encode("utf-8", "replace")) % len(_SPARE_COLORS)]
+    return Look(method, color, "longdashdot", "x")
+
+
+def label_of(method: str) -> str:
+    """What people call a method."""
+    return look_of(method).label
+
+
+def help_of(method: str) -> str:
+    """What a method does, in a sentence."""
+    return METHODS[method].help if method in METHODS else "A detector of another library."

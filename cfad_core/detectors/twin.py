@@ -1,27 +1,71 @@
-"""Twin-world scoring: judge a person by both of their worlds.
+"""Twin scoring: judge a person by their own score and by that of their twin.
 
-The counterfactual map is an involution, so any symmetric function of ``g(x)`` and ``g(cf(x))`` is the same for
-a person and for their twin: under the SCM that scores, nobody's outcome depends on ``S``, whatever the base
-detector. The price: ``S`` and the SCM are needed at scoring time, and under *another* SCM the promise is only
-as good as the two models agree.
+The map from people to their twins is an involution, so any symmetric function of ``g(x)`` and ``g(twin of x)`` is the
+same for a person and for their twin: by the causal model that scores, nobody's outcome depends on the sensitive
+attribute, whatever the base detector. The price: the sensitive attribute and the causal model are needed when it
+scores, and by *another* causal model the promise is only as good as the two models agree.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import TwinRule
+from cfad_core.detectors.protocol import (
+    AnyDetector,
+    Fitting,
+    State,
+    Surroundings,
+    TwinMap,
+    explain_people,
+    score_people,
+)
 
 
-def twin_score(score: Floats, score_counterfactual: Floats, rule: TwinRule) -> Floats:
-    """One score from the scores (n,) of the two worlds; symmetric in them.
+@dataclass(frozen=True)
+class TwinDetector:
+    """A base detector that is given the map from people to their twins."""
 
-    ``mean`` weighs both worlds alike; ``max`` flags whoever is anomalous in either world, ``min`` only who is
-    in both.
+    base: AnyDetector
+    twins_of: TwinMap
+    rule: TwinRule
+    same_for_twins: bool = True
+
+    def score_people(self, people: Floats) -> Floats:
+        """One score of each person (n, d) and their twin, (n,)."""
+        return twin_score(score_people(self.base, people), score_people(self.base, self.twins_of(people)), self.rule)
+
+    def explain_people(self, people: Floats) -> Floats | None:
+        """The mean of the two explanations (n, m), or that of the score which counts."""
+        here, there = (explain_people(self.base, some) for some in (people, self.twins_of(people)))
+        if here is None or there is None:
+            return None
+        if self.rule == "mean":
+            return 0.5 * (here + there)
+        sign = 1.0 if self.rule == "max" else -1.0
+        counts_here = sign * here.sum(axis=1) >= sign * there.sum(axis=1)
+        return np.where(counts_here[:, None], here, there)
+
+
+def fit(task: Fitting) -> TwinDetector:
+    """Nothing is learned."""
+    return restore({}, task)
+
+
+def restore(_: State, known: Surroundings) -> TwinDetector:
+    return TwinDetector(known.fitted["cfad"], known.twins_of, known.config.detector.twin or "mean")
+
+
+def twin_score(score: Floats, score_twin: Floats, rule: TwinRule) -> Floats:
+    """One score from the scores (n,) of people and of their twins; symmetric in them.
+
+    ``mean`` weighs both alike; ``max`` flags whoever is anomalous in either group, ``min`` only who is in both.
     """
     if rule == "mean":
-        return 0.5 * (score + score_counterfactual)
+        return 0.5 * (score + score_twin)
     if rule == "max":
-        return np.maximum(score, score_counterfactual)
-    return np.minimum(score, score_counterfactual)
+        return np.maximum(score, score_twin)
+    return np.minimum(score, score_twin)

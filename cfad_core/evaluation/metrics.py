@@ -1,40 +1,88 @@
-"""Numbers about a detector, each with what it was counted on; undefined is None, never 0."""
+"""Numbers about a detector at a threshold, each with what it was counted on; undefined is None, never 0."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
+
+Number: TypeAlias = float | None
 
 
 @dataclass(frozen=True)
-class GroupMetrics:
-    """One group at the threshold. Rates among anomalies and normals need labels; None if undefined."""
+class GroupMetric:
+    """A number about one group.
 
-    n: int
-    n_anomaly: int | None
-    flag_rate: float | None
-    flag_rate_counterfactual: float | None
-    changing_ratio: float | None
-    true_positive_rate: float | None
-    false_positive_rate: float | None
-    auc_roc: float | None
+    Attributes
+    ----------
+    label : what people call it
+    help : what it is, in a sentence
+    of : from the group's scores and what happens at the threshold; None where it is undefined
+    is_share : whether it is a share of the group, or of a part of it
+    """
+
+    label: str
+    help: str
+    of: Callable[[ScoreCurve, Outcomes], Number]
+    is_share: bool = True
+
+
+def true_positive_rate(_: ScoreCurve, at: Outcomes) -> Number:
+    return _rate(at.true_positive, at.false_negative)
+
+
+def false_positive_rate(_: ScoreCurve, at: Outcomes) -> Number:
+    return _rate(at.false_positive, at.true_negative)
+
+
+# A new metric is a function and a line here: pages, the command line and audit.json take them from this table
+GROUP_METRICS: dict[str, GroupMetric] = {
+    "n": GroupMetric("people", "How many people of the group were judged.", lambda curve, _: curve.n, is_share=False),
+    "n_anomaly": GroupMetric(
+        "anomalies", "How many of them are anomalies by their label.", lambda curve, _: curve.n_anomaly, is_share=False
+    ),
+    "flag_rate": GroupMetric("flagged", "Share of the group that is flagged.", lambda _, at: number(at.flag_rate)),
+    "flag_rate_counterfactual": GroupMetric(
+        "twins flagged",
+        "Share of the group that would be flagged, had they belonged to the other group.",
+        lambda _, at: number(at.flag_rate_counterfactual),
+    ),
+    "changing_ratio": GroupMetric(
+        "outcome changes",
+        "Share of the group whose outcome would change, had they belonged to the other group.",
+        lambda _, at: number(at.changing_ratio),
+    ),
+    "true_positive_rate": GroupMetric(
+        "anomalies flagged", "Share of the group's anomalies that are flagged.", true_positive_rate
+    ),
+    "false_positive_rate": GroupMetric(
+        "normal people flagged", "Share of the group's normal people that are flagged.", false_positive_rate
+    ),
+    "auc_roc": GroupMetric(
+        "AUC-ROC",
+        "Chance that an anomaly of the group scores higher than a normal person of it; 0.5 is guessing.",
+        lambda curve, _: curve.auc_roc,
+        is_share=False,
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """A detector at its threshold.
+    """A detector at a threshold.
 
     Attributes
     ----------
     n, n_anomaly : people in the test rows, and anomalies among them (None without labels)
-    changing_ratio : share whose outcome changes in the world of the audit's own SCM
-    changing_ratio_independent : the same, judged by the independent SCM or the true counterfactuals
+    changing_ratio : share of people whose outcome changes, by the audit's own causal model
+    changing_ratio_independent : the same by the independent judge: another causal model, or the true twins
     newly_flagged, newly_cleared : the two directions of ``changing_ratio``
-    groups : by group name
+    groups : by group name, ``GROUP_METRICS`` by their names
     flag_rate_difference, flag_rate_ratio : largest minus, and smallest over largest, flag rate of the groups
     true_positive_rate_gap, false_positive_rate_gap : between the groups
     """
@@ -42,118 +90,104 @@ class Metrics:
     n: int
     n_anomaly: int | None
     threshold: float
-    flag_rate: float | None
-    auc_pr: float | None
-    auc_roc: float | None
-    macro_f1: float | None
-    changing_ratio: float | None
-    changing_ratio_independent: float | None
-    newly_flagged: float | None
-    newly_cleared: float | None
-    groups: dict[str, GroupMetrics]
-    flag_rate_difference: float | None
-    flag_rate_ratio: float | None
-    true_positive_rate_gap: float | None
-    false_positive_rate_gap: float | None
+    flag_rate: Number
+    auc_pr: Number
+    auc_roc: Number
+    macro_f1: Number
+    changing_ratio: Number
+    changing_ratio_independent: Number
+    newly_flagged: Number
+    newly_cleared: Number
+    groups: dict[str, dict[str, Number]]
+    flag_rate_difference: Number
+    flag_rate_ratio: Number
+    true_positive_rate_gap: Number
+    false_positive_rate_gap: Number
 
 
-def evaluate(
-    score: Floats,
-    score_counterfactual: Floats,
-    score_independent: Floats,
-    *,
-    threshold: float,
-    groups: dict[str, Bools],
-    is_anomaly: Bools | None,
-) -> Metrics:
-    """All metrics of a detector at one threshold.
+@dataclass(frozen=True)
+class HeadlineMetric:
+    """A metric that lists and comparisons show, and whether a high or a low value is good (None: neither)."""
 
-    Parameters
+    label: str
+    term: str  # its entry in the glossary
+    good: str | None = None
+
+
+HEADLINE: dict[str, HeadlineMetric] = {
+    "auc_pr": HeadlineMetric("AUC-PR", "AUC-PR", "high"),
+    "auc_roc": HeadlineMetric("AUC-ROC", "AUC-ROC", "high"),
+    "macro_f1": HeadlineMetric("Macro-F1", "Macro-F1", "high"),
+    "flag_rate": HeadlineMetric("flagged", "flagged"),
+    "changing_ratio": HeadlineMetric("outcome changes (own model)", "changing ratio", "low"),
+    "changing_ratio_independent": HeadlineMetric("outcome changes (judge)", "judge", "low"),
+}
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The sorted scores of one method: everything that a moving threshold needs.
+
+    Attributes
     ----------
-    score : (n,), of the people as they are
-    score_counterfactual, score_independent : (n,), of their twins by the own and by the independent judge
-    groups : which people belong to each group
+    own, independent : of all people and their twins, by the audit's own causal model and by the independent judge
+    groups : by group name, twins by the own model
     """
-    own = ScoreCurve(score, score_counterfactual, is_anomaly).at(threshold)
-    judged = ScoreCurve(score, score_independent, is_anomaly).at(threshold)
-    by_group = {
-        name: _group(
-            score[rows], score_counterfactual[rows], threshold, None if is_anomaly is None else is_anomaly[rows]
-        )
-        for name, rows in groups.items()
-    }
-    flag_rates = [group.flag_rate for group in by_group.values()]
+
+    own: ScoreCurve
+    independent: ScoreCurve
+    groups: Mapping[str, ScoreCurve]
+
+
+def evaluate(curves: Curves, threshold: float) -> Metrics:
+    """All metrics of a detector at one threshold."""
+    own, judged = curves.own.at(threshold), curves.independent.at(threshold)
+    groups = {name: evaluate_group(curve, threshold) for name, curve in curves.groups.items()}
+
+    def over_groups(name: str) -> list[Number]:
+        return [group[name] for group in groups.values()]
+
     return Metrics(
-        n=len(score),
-        n_anomaly=None if is_anomaly is None else int(is_anomaly.sum()),
+        n=curves.own.n,
+        n_anomaly=curves.own.n_anomaly,
         threshold=threshold,
         flag_rate=number(own.flag_rate),
-        auc_pr=auc_pr(score, is_anomaly),
-        auc_roc=auc_roc(score, is_anomaly),
+        auc_pr=curves.own.auc_pr,
+        auc_roc=curves.own.auc_roc,
         macro_f1=number(own.macro_f1),
         changing_ratio=number(own.changing_ratio),
         changing_ratio_independent=number(judged.changing_ratio),
         newly_flagged=number(own.newly_flagged),
         newly_cleared=number(own.newly_cleared),
-        groups=by_group,
-        flag_rate_difference=_gap(flag_rates),
-        flag_rate_ratio=_ratio(flag_rates),
-        true_positive_rate_gap=_gap([group.true_positive_rate for group in by_group.values()]),
-        false_positive_rate_gap=_gap([group.false_positive_rate for group in by_group.values()]),
+        groups=groups,
+        flag_rate_difference=_gap(over_groups("flag_rate")),
+        flag_rate_ratio=_ratio(over_groups("flag_rate")),
+        true_positive_rate_gap=_gap(over_groups("true_positive_rate")),
+        false_positive_rate_gap=_gap(over_groups("false_positive_rate")),
     )
 
 
-def auc_pr(score: Floats, is_anomaly: Bools | None) -> float | None:
-    """Average precision; None unless there are anomalies and normal rows."""
-    if not _has_both(is_anomaly):
-        return None
-    from sklearn.metrics import average_precision_score
-
-    return float(average_precision_score(is_anomaly, score))
+def evaluate_group(curve: ScoreCurve, threshold: float) -> dict[str, Number]:
+    """Every group metric by its name."""
+    at = curve.at(threshold)
+    return {name: metric.of(curve, at) for name, metric in GROUP_METRICS.items()}
 
 
-def auc_roc(score: Floats, is_anomaly: Bools | None) -> float | None:
-    """Area under the ROC curve; None unless there are anomalies and normal rows."""
-    if not _has_both(is_anomaly):
-        return None
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(is_anomaly, score))
-
-
-def number(value: Floats | float) -> float | None:
+def number(value: Floats | float) -> Number:
     """A plain number, or None where it is undefined."""
     return None if np.isnan(value) else float(value)
 
 
-def _group(score: Floats, counterfactual: Floats, threshold: float, is_anomaly: Bools | None) -> GroupMetrics:
-    at = ScoreCurve(score, counterfactual, is_anomaly).at(threshold)
-    return GroupMetrics(
-        n=len(score),
-        n_anomaly=None if is_anomaly is None else int(is_anomaly.sum()),
-        flag_rate=number(at.flag_rate),
-        flag_rate_counterfactual=number(at.flag_rate_counterfactual),
-        changing_ratio=number(at.changing_ratio),
-        true_positive_rate=_rate(at, "true_positive", "false_negative"),
-        false_positive_rate=_rate(at, "false_positive", "true_negative"),
-        auc_roc=auc_roc(score, is_anomaly),
-    )
-
-
-def _rate(at: Outcomes, flagged: str, cleared: str) -> float | None:
-    yes, no = float(getattr(at, flagged)), float(getattr(at, cleared))
+def _rate(flagged: Floats, cleared: Floats) -> Number:
+    yes, no = float(flagged), float(cleared)
     return yes / (yes + no) if yes + no > 0 else None  # nan > 0 is false: undefined without labels
 
 
-def _gap(values: list[float | None]) -> float | None:
+def _gap(values: list[Number]) -> Number:
     known = [value for value in values if value is not None]
     return max(known) - min(known) if len(known) == len(values) and known else None
 
 
-def _ratio(values: list[float | None]) -> float | None:
+def _ratio(values: list[Number]) -> Number:
     known = [value for value in values if value is not None]
     return min(known) / max(known) if len(known) == len(values) and known and max(known) > 0 else None
-
-
-def _has_both(is_anomaly: Bools | None) -> bool:
-    return is_anomaly is not None and bool(is_anomaly.any()) and not bool(is_anomaly.all())

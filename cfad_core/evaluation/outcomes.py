@@ -1,7 +1,7 @@
 """What happens at a threshold, for every threshold, exactly.
 
 Scores are sorted once. How many exceed a threshold is then a binary search, and everything else follows from
-such counts: somebody's outcome changes between the worlds if the threshold lies between their two scores, so
+such counts: somebody's outcome changes if the threshold lies between their own score and their twin's, so
 
     changed(t) = #(max(g, g_cf) > t) - #(min(g, g_cf) > t).
 """
@@ -9,10 +9,13 @@ such counts: somebody's outcome changes between the worlds if the threshold lies
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from cfad_core.core.arrays import Bools, Floats
+
+PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,9 @@ class Outcomes:
     ----------
     n : people
     threshold : flagged means score > threshold
-    flag_rate, flag_rate_counterfactual : share flagged in each world
-    changing_ratio : share whose outcome differs between the worlds
-    newly_flagged, newly_cleared : its two directions: flagged only in the other world, only in this one
+    flag_rate, flag_rate_counterfactual : share flagged of the people, and of their twins
+    changing_ratio : share whose outcome changes: only they, or only their twin, would be flagged
+    newly_flagged, newly_cleared : its two directions: only the twin is flagged, only the person
     true_positive, false_positive, false_negative, true_negative : counts; ``nan`` without labels
     macro_f1 : mean of the F1 of anomalies and of normal rows; ``nan`` unless there are both
     """
@@ -45,7 +48,7 @@ class Outcomes:
 
 
 class ScoreCurve:
-    """Sorted scores of people in both worlds; answers for any threshold in O(log n).
+    """Sorted scores of people and of their twins; answers for any threshold in O(log n).
 
     Parameters
     ----------
@@ -61,6 +64,31 @@ class ScoreCurve:
         self._rising = np.sort(score[up]), np.sort(score_counterfactual[up])
         self._falling = np.sort(score_counterfactual[~up]), np.sort(score[~up])
         self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
+        self._labelled = score, is_anomaly
+
+    @property
+    def n_anomaly(self) -> int | None:
+        return None if self._anomalies is None else len(self._anomalies)
+
+    @cached_property
+    def auc_pr(self) -> float | None:
+        """Average precision, whatever the threshold; None unless there are anomalies and normal rows."""
+        if not self.n_anomaly or self.n_anomaly == self.n:
+            return None
+        from sklearn.metrics import average_precision_score
+
+        score, is_anomaly = self._labelled
+        return float(average_precision_score(is_anomaly, score))
+
+    @cached_property
+    def auc_roc(self) -> float | None:
+        """Area under the ROC curve; None unless there are anomalies and normal rows."""
+        if not self.n_anomaly or self.n_anomaly == self.n:
+            return None
+        from sklearn.metrics import roc_auc_score
+
+        score, is_anomaly = self._labelled
+        return float(roc_auc_score(is_anomaly, score))
 
     def every_threshold(self) -> Floats:
         """Thresholds at which anything can change, ascending, with one below all scores."""

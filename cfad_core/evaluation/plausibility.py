@@ -1,13 +1,51 @@
-"""Is a counterfactual a person that could be? Compared with real people of the other group."""
+"""Is a twin plausible? Twins are compared with real people of their group."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 
 USUAL = 0.99  # quantile of real people's distances up to which a distance is usual
 MAX_ROWS = 5_000  # real people to compare with
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """Whether the people's twins, by the audit's own causal model, are plausible.
+
+    Attributes
+    ----------
+    out_of_range : (n,), some number of the twin lies beyond all that training saw
+    between_levels : (n,), some category of the twin is more than a quarter of the way from its level to another one
+    distance : (n,), to the nearest training row of the twin's group, all variables alike
+    real_median : of that distance for the people as they are
+    usual : (n,), its 0.99 quantile for those of the twin's group
+    """
+
+    out_of_range: Bools
+    between_levels: Bools
+    distance: Floats
+    real_median: float
+    usual: Floats
+
+    @property
+    def far(self) -> Bools:
+        """Twins that are further from any real person than nearly all real people are from each other."""
+        return self.distance > self.usual
+
+    def to_dict(self) -> dict[str, float]:
+        """For ``audit.json``: shares of the people, and distances."""
+        return {
+            "out_of_range": float(self.out_of_range.mean()),
+            "between_levels": float(self.between_levels.mean()),
+            "far": float(self.far.mean()),
+            "distance_median": float(np.median(self.distance)),
+            "distance_median_real": self.real_median,
+            "distance_usual": float(np.median(self.usual)),
+        }
 
 
 def distance_to_real(

@@ -11,7 +11,7 @@ USELESS_AUC = 0.55
 USELESS_FLAG_RATE = 0.005
 _LOW = 0.05  # changing ratio up to which a useless detector looks fair
 _ALL_OF_IT = 0.95  # share of the changing ratio that goes with an edge
-_MANY_FAR = 0.2  # share of twins that are far from anything real
+_MANY = 0.2  # share of implausible twins that is worth a word
 _HARDLY = 0.005  # share of people below which a bound is not named
 
 
@@ -24,11 +24,11 @@ class Evidence:
     method, sensitive : what people call them
     has_path : whether the sensitive attribute affects anything in the audit's own graph
     changing_ratio, changing_ratio_independent : by the own causal model, and by the judge
-    interval : of the changing ratio, by all graphs
-    floor : share whose outcome model error alone changes
-    graphs, graphs_without_path : how many, and in how many the sensitive attribute affects nothing
+    interval : of the changing ratio, by the models of all subsamples
+    model_error : share whose outcome model error alone changes
+    graphs, graphs_without_path : of the subsamples, and in how many the sensitive attribute affects nothing
     carrier : the edge that carries the changing ratio, and its share of it
-    far : share of twins that are far from anything real
+    implausible : share of twins that are far from any real person
     """
 
     method: str
@@ -39,36 +39,37 @@ class Evidence:
     flag_rate: float | None
     auc_roc: float | None
     interval: Interval | None = None
-    floor: float | None = None
+    model_error: float | None = None
     graphs: int = 0
     graphs_without_path: int = 0
     carrier: tuple[tuple[str, str], float] | None = None
-    far: float | None = None
+    implausible: float | None = None
 
 
 def verdict(found: Evidence) -> str:
     """What can be said.
 
-    Without a path from the sensitive attribute nothing is said about the detector. Else: how many people would be
-    judged differently; whether model error could explain it; which edge carries it; how many graphs see no path; and
-    whether the detector is fair only because it is useless, or its twins are nobody.
+    Without a path from the sensitive attribute nothing is said about the detector. Else: for how many people the
+    outcome changes; whether model error could explain it; which edge carries it; how many graphs see no path; and
+    whether the detector is fair only because it is useless, or many twins are implausible.
     """
     if not found.has_path:
         return _without_path(found)
-    clauses = [_how_many(found), *_floor(found), *_carrier(found)]
+    clauses = [_how_many(found), *_model_error(found), *_carrier(found)]
     if found.graphs_without_path:
         few = found.graphs_without_path
         clauses.append(f"{few} of {found.graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}")
     sentences = ["; ".join(clauses), *_useless(found)]
-    if found.far is not None and found.far > _MANY_FAR:
-        sentences.append(f"{rounded_percent(found.far)} of the twins are far from any real person: read this with care")
+    if found.implausible is not None and found.implausible > _MANY:
+        share = rounded_percent(found.implausible)
+        sentences.append(f"{share} of the twins are implausible, far from any real person: read this with care")
     return ". ".join(sentences) + "."
 
 
 def _without_path(found: Evidence) -> str:
     text = (
-        f"No path from {found.sensitive}: in the learned graph it affects nothing, so nobody can be judged "
-        f"differently. That says something about the graph, nothing about {found.method}."
+        f"No path from {found.sensitive}: in the learned graph it affects nothing, so nobody's outcome "
+        f"can change. That says something about the graph, nothing about {found.method}."
     )
     if not found.graphs:
         return text
@@ -76,24 +77,28 @@ def _without_path(found: Evidence) -> str:
     if not others:
         return f"{text} None of {found.graphs} other graphs sees a path either."
     text = f"{text} {others} of {found.graphs} other graphs {'does' if others == 1 else 'do'} see a path"
-    return f"{text}; over all of them, {_range(found.interval)} would be." if found.interval else f"{text}."
+    return (
+        f"{text}; over all of them, {_range(found.interval)} would have a different outcome."
+        if found.interval
+        else f"{text}."
+    )
 
 
 def _how_many(found: Evidence) -> str:
-    judged = f"would be judged differently by {found.method}"
+    changes = f"would have a different outcome with {found.method}"
     if found.interval is not None:
         amount = _range(found.interval)
-        return f"{amount[0].upper()}{amount[1:]} {judged}, had they belonged to the other group"
+        return f"{amount[0].upper()}{amount[1:]} {changes}, had they belonged to the other group"
     if found.changing_ratio is None:
         return "Nobody was judged"
-    text = f"By the one graph of the audit, {_amount(found.changing_ratio)} of people {judged}"
+    text = f"By the one graph of the audit, {_amount(found.changing_ratio)} of people {changes}"
     if found.changing_ratio_independent is not None:
         text += f" ({_amount(found.changing_ratio_independent)} by its judge)"
-    return f"{text}; how sure that is was not measured"
+    return f"{text}; the uncertainty was not measured"
 
 
 def _range(interval: Interval | None) -> str:
-    """``between 3 % and 9 % of people``, with as few digits as tell the two apart."""
+    """``between 3 % and 9 % of people``, with as few digits as distinguish the two."""
     assert interval is not None
     low, high = interval.low, interval.high
     if high < _HARDLY / 5.0:
@@ -106,12 +111,14 @@ def _range(interval: Interval | None) -> str:
     return f"about {second} of people" if first == second else f"between {first} and {second} of people"
 
 
-def _floor(found: Evidence) -> list[str]:
-    if found.floor is None or found.interval is None or found.floor < _HARDLY / 5.0:
+def _model_error(found: Evidence) -> list[str]:
+    if found.model_error is None or found.interval is None or found.model_error < _HARDLY / 5.0:
         return []
-    if found.interval.low <= found.floor:
-        return [f"model error alone changes the outcome of {_amount(found.floor)}, so this may be no more than that"]
-    return [f"model error alone changes the outcome of {_amount(found.floor)}"]
+    if found.interval.low <= found.model_error:
+        return [
+            f"model error alone changes the outcome of {_amount(found.model_error)}, so this may be no more than that"
+        ]
+    return [f"model error alone changes the outcome of {_amount(found.model_error)}"]
 
 
 def _carrier(found: Evidence) -> list[str]:

@@ -19,13 +19,13 @@ PLAIN = Evidence(
     flag_rate=0.05,
     auc_roc=0.9,
     interval=Interval(median=0.06, low=0.03, high=0.09),
-    floor=0.0,
+    model_error=0.0,
     graphs=20,
 )
-HEAD = "{} of people would be judged differently by AE, had they belonged to the other group"
+HEAD = "{} of people would have a different outcome with AE, had they belonged to the other group"
 USUAL = HEAD.format("Between 3 % and 9 %")
 NO_PATH = (
-    "No path from sex: in the learned graph it affects nothing, so nobody can be judged differently. That says "
+    "No path from sex: in the learned graph it affects nothing, so nobody's outcome can change. That says "
     "something about the graph, nothing about AE."
 )
 BY_FLAGS = "Fair because useless: it flags {} of people, so hardly any outcome can change."
@@ -61,23 +61,23 @@ HOW_MANY: list[tuple[dict[str, Any], str]] = [
 NOT_MEASURED: list[tuple[dict[str, Any], str]] = [
     (
         {},
-        "By the one graph of the audit, 6.0 % of people would be judged differently by AE (8.0 % by its judge); how "
+        "By the one graph of the audit, 6.0 % of people would have a different outcome with AE (8.0 % by its judge); how "
         "sure that is was not measured.",
     ),
     (
         {"changing_ratio": 0.0, "changing_ratio_independent": 0.123},
-        "By the one graph of the audit, under 0.1 % of people would be judged differently by AE (12 % by its judge); "
+        "By the one graph of the audit, under 0.1 % of people would have a different outcome with AE (12 % by its judge); "
         "how sure that is was not measured.",
     ),
     (
         {"changing_ratio_independent": None},
-        "By the one graph of the audit, 6.0 % of people would be judged differently by AE; how sure that is was not "
+        "By the one graph of the audit, 6.0 % of people would have a different outcome with AE; how sure that is was not "
         "measured.",
     ),
     ({"changing_ratio": None, "changing_ratio_independent": None, "flag_rate": None}, "Nobody was judged."),
     (
         {"auc_roc": 0.51, "changing_ratio": 0.04},
-        "By the one graph of the audit, 4.0 % of people would be judged differently by AE (8.0 % by its judge); how "
+        "By the one graph of the audit, 4.0 % of people would have a different outcome with AE (8.0 % by its judge); how "
         f"sure that is was not measured. Fair because useless: {BY_RANKS.format('0.51')}",
     ),
 ]
@@ -134,10 +134,10 @@ USELESS: list[tuple[dict[str, Any], str]] = [
 
 FAR: list[tuple[dict[str, Any], str]] = [
     ({"far": 0.2}, f"{USUAL}."),
-    ({"far": 0.21}, f"{USUAL}. 21 % of the twins are far from any real person: read this with care."),
+    ({"far": 0.21}, f"{USUAL}. 21 % of the twins are implausible, far from any real person: read this with care."),
     (
         {"far": 1.0, "auc_roc": 0.5},
-        f"{USUAL}. Useless as well: {BY_RANKS.format('0.50')} 100 % of the twins are far from any real person: read "
+        f"{USUAL}. Useless as well: {BY_RANKS.format('0.50')} 100 % of the twins are implausible, far from any real person: read "
         "this with care.",
     ),
 ]
@@ -147,11 +147,11 @@ WITHOUT_PATH: list[tuple[dict[str, Any], str]] = [
     ({"graphs_without_path": 20}, f"{NO_PATH} None of 20 other graphs sees a path either."),
     (
         {"graphs_without_path": 5},
-        f"{NO_PATH} 15 of 20 other graphs do see a path; over all of them, between 3 % and 9 % of people would be.",
+        f"{NO_PATH} 15 of 20 other graphs do see a path; over all of them, between 3 % and 9 % of people would have a different outcome.",
     ),
     (
         {"graphs_without_path": 15, **between(0.0, 0.04)},
-        f"{NO_PATH} 5 of 20 other graphs do see a path; over all of them, up to 4 % of people would be.",
+        f"{NO_PATH} 5 of 20 other graphs do see a path; over all of them, up to 4 % of people would have a different outcome.",
     ),
     ({"graphs_without_path": 5, "interval": None}, f"{NO_PATH} 15 of 20 other graphs do see a path."),
     ({"graphs_without_path": 19, "interval": None}, f"{NO_PATH} 1 of 20 other graphs does see a path."),
@@ -170,7 +170,7 @@ def test_the_verdict(changes: dict[str, Any], sentence: str) -> None:
 
 @pytest.mark.parametrize(("changes", "sentence"), NOT_MEASURED)
 def test_how_sure_it_is_was_not_measured(changes: dict[str, Any], sentence: str) -> None:
-    unmeasured = dataclasses.replace(PLAIN, interval=None, floor=None, graphs=0)
+    unmeasured = dataclasses.replace(PLAIN, interval=None, model_error=None, graphs=0)
     assert verdict(dataclasses.replace(unmeasured, **changes)) == sentence
 
 
