@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.exchange import (
     FORMATS,
-    ReadyGraph,
     knowledge_from_json,
     knowledge_to_json,
     read_graph,
     write_graph,
 )
 from cfad_core.causal.graph import allowed_edges
+from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.errors import InvalidConfigError
 from tests.causal.test_discovery import NAMES, QUICK_PAPER, draw_world
