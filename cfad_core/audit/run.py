@@ -18,7 +18,8 @@ from cfad_core.audit.measuring import STAGE as HOW_SURE
 from cfad_core.audit.measuring import Measured, measure_uncertainty
 from cfad_core.audit.notices import data_notices, detector_notices, graph_notices, result_notices
 from cfad_core.audit.result import METHOD_NAME, AuditResult, MethodScores, Notice, People
-from cfad_core.causal.discovery.search import MIN_ROWS, Search, learn_scm
+from cfad_core.causal.discovery.columns import MIN_ROWS, Columns
+from cfad_core.causal.discovery.search import Search, learn_scm
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as BOOTSTRAP
 from cfad_core.core.arrays import Bools, Floats
@@ -250,13 +251,9 @@ def _learn_models(
     def learn(rows: Floats, seed: int, progress: Progress) -> StructuralModel:
         return learn_scm(
             rows,
-            data.encoding.names,
-            data.encoding.sensitive,
-            variables=data.encoding.column_variables,
+            _columns(data),
             config=config.discovery,
             knowledge=config.knowledge,
-            comparable_units=data.encoding.scaling == "raw",
-            rows_were_selected=data.rows_were_selected,
             seed=seed,
             progress=progress,
         )
@@ -272,13 +269,21 @@ def _joint_search(data: _Prepared, config: AuditConfig) -> Search:
     """How the graphs of the bootstrap are looked for: always jointly, the graph autoencoder would take an hour."""
     return Search.prepare(
         data.train,
-        data.encoding.names,
-        data.encoding.sensitive,
-        data.encoding.column_variables,
+        _columns(data),
         config.discovery if config.discovery.mode == "joint" else DiscoveryConfig(),
         config.knowledge,
-        data.encoding.scaling == "raw",
-        data.rows_were_selected,
+    )
+
+
+def _columns(data: _Prepared) -> Columns:
+    """What discovery has to know of the table."""
+    encoding = data.encoding
+    return Columns(
+        names=encoding.names,
+        sensitive=encoding.sensitive,
+        variables=encoding.column_variables,
+        comparable_units=encoding.scaling == "raw",
+        rows_were_selected=data.rows_were_selected,
     )
 
 

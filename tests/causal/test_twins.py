@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from cfad_core.causal import mechanisms
+from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.mechanisms import KINDS
 from cfad_core.causal.mechanisms.category import Category
@@ -324,7 +325,7 @@ def test_a_number_with_two_values_and_a_mark_for_missing_cells_is_two_columns(fi
     owner = np.where(rng.random(n) < np.where(s > 0.0, 0.8, 0.2), 3.0, -3.0)
     missing = rng.random(n) < 0.05
     x = np.column_stack([s, np.where(missing, fill, owner), np.where(missing, 3.0, -3.0)])
-    model = learn_scm(x, ["S", "owner", "owner is missing"], "S", variables=["S", "owner", "owner"])
+    model = learn_scm(x, Columns(("S", "owner", "owner is missing"), "S", ("S", "owner", "owner")))
     draws = TwinDraws.fit(model, x, rng)
     assert category_of(draws, "owner").columns == (1,)
     twins = draws.draw(x, rng)
