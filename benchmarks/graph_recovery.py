@@ -160,7 +160,7 @@ def rescale(x: Floats, scale: str) -> Floats:
 
 
 def rising(x: Floats, truth: Bools) -> float:
-    """Share of true edges whose effect varies more than its cause: 1 gives the order away, 0.5 tells nothing."""
+    """Share of true edges whose effect varies more than its cause: 1 gives the order away, 0.5 says nothing."""
     spread = x.var(axis=0)
     return float(np.mean([spread[i] > spread[j] for j, i in np.argwhere(truth)]))
 

@@ -37,11 +37,12 @@ CAM_LEVEL, CAM_CAUSES = 0.01, 3  # the library has no defaults; these are of its
 def cfad() -> Learner:
     """Joint mode of this project, with its defaults."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    discovery = importlib.import_module("cfad_core.causal.discovery.search")
+    search = importlib.import_module("cfad_core.causal.discovery.search")
+    columns = importlib.import_module("cfad_core.causal.discovery.columns")
 
     def learn(x: Matrix, comparable: bool) -> Edges:
-        names = [str(k) for k in range(x.shape[1])]
-        model = discovery.learn_scm(x, names, names[ROOT], comparable_units=comparable)
+        names = tuple(str(k) for k in range(x.shape[1]))
+        model = search.learn_scm(x, columns.Columns(names, names[ROOT], comparable_units=comparable))
         return directed(model.weights)
 
     return learn
@@ -66,7 +67,7 @@ def gcastle(name: str, **settings: object) -> Callable[[], Learner]:
 
 
 def pc(test: str) -> Callable[[], Learner]:
-    """PC of causal-learn; it is told that nothing causes the root."""
+    """PC of causal-learn; it is given that nothing causes the root."""
 
     def prepare() -> Learner:
         search = importlib.import_module("causallearn.search.ConstraintBased.PC")
@@ -100,7 +101,7 @@ def boss() -> Learner:
 
 
 def direct_lingam() -> Learner:
-    """DirectLiNGAM of causal-learn; it is told that nothing causes the root."""
+    """DirectLiNGAM of causal-learn; it is given that nothing causes the root."""
     lingam = importlib.import_module("causallearn.search.FCMBased.lingam")
 
     def learn(x: Matrix, _: bool) -> Edges:

@@ -10,24 +10,19 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from cfad_core.causal.dot import parse_dot, write_dot
-from cfad_core.causal.graph import find_cycle
+from cfad_core.causal.ready_graph import Edge, ReadyGraph, listed, named_graph, ordered_graph, shortened
 from cfad_core.core.config import Knowledge, from_plain
 from cfad_core.core.errors import InvalidConfigError
 
-Edge = tuple[str, str]
-
 FORMATS: tuple[str, ...] = (".graphml", ".dot", ".json", ".csv")
 MOST_BYTES = 5_000_000
-MOST_NODES = 2_000
 
 _KIND, _VERSION = "cfad-knowledge", 1
 _ENDS = (("cause", "effect"), ("source", "target"))  # what JSON calls the two of an edge
@@ -58,84 +53,24 @@ def knowledge_from_json(text: str | bytes, name: str = "the file") -> Knowledge:
     except InvalidConfigError as error:
         raise InvalidConfigError(f"Cannot read domain knowledge from {name}. {error}") from error
     if not isinstance(values, dict):
-        raise InvalidConfigError(f"Domain knowledge is a JSON object; {name} holds {_short(repr(values))}.")
+        raise InvalidConfigError(f"Domain knowledge is a JSON object; {name} holds {shortened(repr(values))}.")
     kind, version = values.pop("kind", _KIND), values.pop("version", _VERSION)
     if kind != _KIND:
-        raise InvalidConfigError(f"Expected domain knowledge (kind '{_KIND}'); {name} is of kind {_short(repr(kind))}.")
+        raise InvalidConfigError(
+            f"Expected domain knowledge (kind '{_KIND}'); {name} is of kind {shortened(repr(kind))}."
+        )
     if version != _VERSION:
         raise InvalidConfigError(
-            f"The domain knowledge in {name} has version {_short(repr(version))}; this program reads {_VERSION}."
+            f"The domain knowledge in {name} has version {shortened(repr(version))}; this program reads {_VERSION}."
         )
     try:
         return from_plain(Knowledge, values, name)
     except (InvalidConfigError, RecursionError) as error:
-        raise InvalidConfigError(_short(str(error), 500)) from error
-
-
-@dataclass(frozen=True)
-class ReadyGraph:
-    """A causal graph that somebody has drawn already: acyclic, with a name for every node.
-
-    Attributes
-    ----------
-    nodes : names
-    edges : (cause, effect), each once
-    """
-
-    nodes: tuple[str, ...]
-    edges: tuple[Edge, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.nodes) > MOST_NODES:
-            raise InvalidConfigError(f"A causal graph has {MOST_NODES} nodes at most; this one has {len(self.nodes)}.")
-        for name in self.nodes:
-            _check_name(name)
-        twice = [name for name, count in Counter(self.nodes).items() if count > 1]
-        if twice:
-            raise InvalidConfigError(f"Nodes must have different names; twice there is: {_listed(twice)}.")
-        position = {name: k for k, name in enumerate(self.nodes)}
-        edges = np.zeros((len(self.nodes), len(self.nodes)), dtype=np.bool_)
-        for cause, effect in self.edges:
-            for name in (cause, effect):
-                if name not in position:
-                    raise InvalidConfigError(
-                        f"The edge {_short(cause)} -> {_short(effect)} names '{_short(name)}', which is not among the "
-                        "nodes; add it to them, or correct the edge."
-                    )
-            edges[position[cause], position[effect]] = True
-        cycle = find_cycle(edges)
-        if cycle:
-            path = " -> ".join(self.nodes[j] for j, _ in [*cycle, cycle[0]])
-            raise InvalidConfigError(
-                f"A causal graph has no cycles; this one has {_short(path, 500)}. Remove one of these edges."
-            )
-
-    def knowledge(self, variables: Sequence[str], sensitive: str) -> Knowledge:
-        """The graph as knowledge that leaves nothing to discover. Variables that it does not name have no edges.
-
-        Raises
-        ------
-        InvalidConfigError
-            If it names something else than the variables.
-        """
-        known = set(variables)
-        unknown = [name for name in self.nodes if name not in known]
-        if unknown:
-            raise InvalidConfigError(
-                f"The graph names what is no variable of this audit: {_listed(unknown)}. "
-                f"It may name: {_listed(variables)}."
-            )
-        is_root = all(effect != sensitive for _, effect in self.edges)
-        return Knowledge(required=self.edges, complete=True, sensitive_is_root=is_root)
-
-    def missing(self, variables: Sequence[str]) -> tuple[str, ...]:
-        """The variables that the graph does not name."""
-        named = set(self.nodes)
-        return tuple(name for name in variables if name not in named)
+        raise InvalidConfigError(shortened(str(error), 500)) from error
 
 
 def read_graph(data: bytes, filename: str) -> ReadyGraph:
-    """The graph in a file, whose suffix tells the format: one of ``FORMATS``, or ``.gv``.
+    """The graph in a file, whose suffix names the format: one of ``FORMATS``, or ``.gv``.
 
     A node is called by its label, or else its name, if all have one and no two the same; else by its id.
     JSON holds ``nodes`` and ``edges`` (pairs, or objects with cause and effect or source and target), as networkx
@@ -146,19 +81,19 @@ def read_graph(data: bytes, filename: str) -> ReadyGraph:
     InvalidConfigError
         If the file cannot be read, or holds no directed graph without cycles.
     """
-    shown = _short(Path(filename).name)
+    shown = shortened(Path(filename).name)
     read = _READERS[_format(filename)]
     try:
         return read(_decoded(data))
     except InvalidConfigError as error:
-        raise InvalidConfigError(f"Cannot read a graph from '{shown}'. {_short(str(error), 1000)}") from error
+        raise InvalidConfigError(f"Cannot read a graph from '{shown}'. {shortened(str(error), 1000)}") from error
     except Exception as error:  # whatever is wrong with the file, it is one thing to the reader
-        reason = _short(str(error) or type(error).__name__)
+        reason = shortened(str(error) or type(error).__name__)
         raise InvalidConfigError(f"Cannot read a graph from '{shown}': {reason}") from error
 
 
 def write_graph(nodes: Sequence[str], edges_with_strength: Mapping[Edge, float], filename: str) -> bytes:
-    """The content of a file that ``read_graph`` reads back; the suffix tells the format, strengths are weights.
+    """The content of a file that ``read_graph`` reads back; the suffix names the format, strengths are weights.
 
     Raises
     ------
@@ -166,7 +101,7 @@ def write_graph(nodes: Sequence[str], edges_with_strength: Mapping[Edge, float],
         If it is no graph without cycles, or the format cannot hold its names.
     """
     write = _WRITERS[_format(filename)]
-    graph = _graph(nodes, edges_with_strength)
+    graph = ordered_graph(nodes, edges_with_strength)
     weights = {edge: float(edges_with_strength[edge]) for edge in graph.edges}
     for (cause, effect), weight in weights.items():
         if weight == 0.0 or not math.isfinite(weight):
@@ -181,28 +116,9 @@ def _format(filename: str) -> str:
     suffix = ".dot" if suffix == ".gv" else suffix
     if suffix not in FORMATS:
         raise InvalidConfigError(
-            f"A graph is a file that ends in {', '.join(FORMATS)} or .gv; got '{_short(Path(filename).name)}'."
+            f"A graph is a file that ends in {', '.join(FORMATS)} or .gv; got '{shortened(Path(filename).name)}'."
         )
     return suffix
-
-
-def _graph(nodes: Iterable[str], edges: Iterable[Edge]) -> ReadyGraph:
-    """Each edge once, in the order of the nodes: the same graph is equal, whichever file it comes from."""
-    nodes = tuple(nodes)
-    position = {name: k for k, name in enumerate(nodes)}
-    place = [(position.get(edge[0], -1), position.get(edge[1], -1), edge) for edge in dict.fromkeys(edges)]
-    return ReadyGraph(nodes, tuple(edge for *_, edge in sorted(place)))
-
-
-def _named(nodes: Mapping[str, Mapping[str, Any]], edges: Iterable[Edge]) -> ReadyGraph:
-    """The graph of nodes with attributes, by label or name if these tell all nodes apart, else by id."""
-    called = {node: node for node in nodes}
-    for attribute in ("name", "label"):
-        values = {node: attributes.get(attribute) for node, attributes in nodes.items()}
-        names = {node: "" if value is None else str(value) for node, value in values.items()}
-        if all(names.values()) and len(set(names.values())) == len(names):
-            called = names
-    return _graph(called.values(), ((called.get(a, a), called.get(b, b)) for a, b in edges))
 
 
 def _read_graphml(text: str) -> ReadyGraph:
@@ -215,11 +131,11 @@ def _read_graphml(text: str) -> ReadyGraph:
         graph = nx.parse_graphml(text)
     if not graph.is_directed():
         raise InvalidConfigError('The graph is undirected; give it edgedefault="directed".')
-    return _named(dict(graph.nodes(data=True)), graph.edges())
+    return named_graph(dict(graph.nodes(data=True)), graph.edges())
 
 
 def _read_dot(text: str) -> ReadyGraph:
-    return _named(*parse_dot(text))
+    return named_graph(*parse_dot(text))
 
 
 def _read_json(text: str) -> ReadyGraph:
@@ -228,26 +144,26 @@ def _read_json(text: str) -> ReadyGraph:
     if isinstance(values, dict) and not known & set(values) and isinstance(values.get("graph"), dict):
         values = values["graph"]  # a whole audit.json
     if not isinstance(values, dict):
-        raise InvalidConfigError(f"Expected an object with 'nodes' and 'edges'; got {_short(repr(values))}.")
+        raise InvalidConfigError(f"Expected an object with 'nodes' and 'edges'; got {shortened(repr(values))}.")
     if values.get("kind") == _KIND:
         raise InvalidConfigError("It holds domain knowledge, not a graph; read it as such.")
     edges = values.get("edges", values.get("links"))
     if not isinstance(edges, list):
         raise InvalidConfigError(
-            f"Expected an object with 'nodes' and a list of 'edges'; got one with: {_listed(list(values))}."
+            f"Expected an object with 'nodes' and a list of 'edges'; got one with: {listed(list(values))}."
         )
     if values.get("directed") is False:
         raise InvalidConfigError('The graph is undirected ("directed": false); a causal graph has directed edges.')
     pairs = [_pair(edge) for edge in edges]
     entries = values.get("nodes", values.get("variables", list(dict.fromkeys(name for pair in pairs for name in pair))))
     if not isinstance(entries, list):
-        raise InvalidConfigError(f"'nodes' must be a list; got {_short(repr(entries))}.")
+        raise InvalidConfigError(f"'nodes' must be a list; got {shortened(repr(entries))}.")
     described = [entry if isinstance(entry, dict) else {"id": entry} for entry in entries]
     names = [_name(entry.get("id", entry.get("name", entry.get("label")))) for entry in described]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise InvalidConfigError(f"Nodes must have different names; twice there is: {_listed(twice)}.")
-    return _named(dict(zip(names, described, strict=True)), pairs)
+        raise InvalidConfigError(f"Nodes must have different names; twice there is: {listed(twice)}.")
+    return named_graph(dict(zip(names, described, strict=True)), pairs)
 
 
 def _pair(edge: object) -> Edge:
@@ -259,13 +175,13 @@ def _pair(edge: object) -> Edge:
                 return _name(edge[cause]), _name(edge[effect])
     raise InvalidConfigError(
         'An edge is a pair [cause, effect], or an object with "cause" and "effect" or "source" and "target"; '
-        f"got {_short(repr(edge))}."
+        f"got {shortened(repr(edge))}."
     )
 
 
 def _name(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InvalidConfigError(f"The name of a node must be text or a number; got {_short(repr(value))}.")
+        raise InvalidConfigError(f"The name of a node must be text or a number; got {shortened(repr(value))}.")
     return str(value)
 
 
@@ -280,7 +196,7 @@ def _read_csv(text: str) -> ReadyGraph:
     if Counter(columns) != Counter(causes) or not (columns or header == [""]):
         beyond = Counter(columns) - Counter(causes), Counter(causes) - Counter(columns)
         differ = "; ".join(
-            f"only in the {where}: {_listed(list(names))}"
+            f"only in the {where}: {listed(list(names))}"
             for where, names in zip(("header", "first column"), beyond, strict=True)
             if names
         )
@@ -291,11 +207,11 @@ def _read_csv(text: str) -> ReadyGraph:
     edges = []
     for cause, cells in zip(causes, rows, strict=True):
         if len(cells) != len(header):
-            raise InvalidConfigError(f"The row of '{_short(cause)}' has {len(cells)} cells; expected {len(header)}.")
+            raise InvalidConfigError(f"The row of '{shortened(cause)}' has {len(cells)} cells; expected {len(header)}.")
         edges += [
             (cause, effect) for effect, cell in zip(columns, cells[1:], strict=True) if _joins(cell, cause, effect)
         ]
-    return _graph(columns, edges)
+    return ordered_graph(columns, edges)
 
 
 def _joins(cell: str, cause: str, effect: str) -> bool:
@@ -306,7 +222,7 @@ def _joins(cell: str, cause: str, effect: str) -> bool:
     if not math.isfinite(weight):
         raise InvalidConfigError(
             "The cells of an adjacency matrix are numbers, 0 or empty for no edge; in the row of "
-            f"'{_short(cause)}' the one under '{_short(effect)}' is {_short(repr(cell))}."
+            f"'{shortened(cause)}' the one under '{shortened(effect)}' is {shortened(repr(cell))}."
         )
     return weight != 0.0
 
@@ -319,7 +235,7 @@ def _write_graphml(nodes: Sequence[str], weights: Mapping[Edge, float]) -> str:
     for name in nodes:
         if found := _NOT_XML.search(name):
             raise InvalidConfigError(
-                f"GraphML cannot hold the character U+{ord(found[0]):04X} of {_short(repr(name))}; "
+                f"GraphML cannot hold the character U+{ord(found[0]):04X} of {shortened(repr(name))}; "
                 "rename the column, or choose .json, .dot or .csv."
             )
     graph: nx.DiGraph[str] = nx.DiGraph()
@@ -378,24 +294,6 @@ def _json(text: str) -> Any:
     except UnicodeEncodeError as error:
         raise InvalidConfigError("It holds a lone half of a surrogate pair, which is no character.") from error
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else _short(str(error))
+        reason = "nested too deeply" if isinstance(error, RecursionError) else shortened(str(error))
         raise InvalidConfigError(f"It is not JSON: {reason}.") from error
     return values
-
-
-def _check_name(name: str) -> None:
-    if not name:
-        raise InvalidConfigError("A node has no name; give it one.")
-    if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-        raise InvalidConfigError(f"The name {_short(ascii(name))} holds what is no character; rename it.")
-
-
-def _listed(names: Sequence[str]) -> str:
-    rest = len(names) - 20
-    return ", ".join(_short(str(name)) or "(no name)" for name in names[:20]) + (
-        f" and {rest} others" if rest > 0 else ""
-    )
-
-
-def _short(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."

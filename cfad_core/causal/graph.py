@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
@@ -14,6 +15,38 @@ import numpy as np
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import InvalidConfigError
+
+
+@dataclass(frozen=True)
+class EdgeRules:
+    """Which edges there may be, and which there must be.
+
+    Attributes
+    ----------
+    allowed : (d, d), edges between columns that knowledge leaves open
+    required : (v, v), edges between variables that must be
+    belongs : (d, v), which column belongs to which variable
+    """
+
+    allowed: Bools
+    required: Bools
+    belongs: Floats
+
+    @staticmethod
+    def of(variables: Sequence[str], sensitive: str, knowledge: Knowledge) -> EdgeRules:
+        """The rules that knowledge sets for columns, given the variable of each.
+
+        Raises
+        ------
+        InvalidConfigError
+            If the knowledge names unknown variables or contradicts itself.
+        """
+        distinct, belongs = membership(variables)
+        return EdgeRules(
+            allowed=spread(allowed_edges(distinct, sensitive, knowledge), belongs),
+            required=required_edges(distinct, knowledge),
+            belongs=belongs,
+        )
 
 
 def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) -> Bools:

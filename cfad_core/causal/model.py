@@ -10,6 +10,7 @@ depends on the rows beside it, to the last bit.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ _VERSION = 2
 
 @dataclass(frozen=True)
 class StructuralModel:
-    """A learned SCM.
+    """A learned causal model.
 
     Attributes
     ----------
@@ -128,7 +129,7 @@ class StructuralModel:
         linear: Floats = self.slope[j] * x[:, j]
         return linear
 
-    def expected(self, messages: dict[int, Floats], i: int, n: int) -> Floats:
+    def expected(self, messages: Mapping[int, Floats], i: int, n: int) -> Floats:
         """What the structural equation of i makes of the messages to n people, shape (n,)."""
         total = np.full(n, self.intercept[i])
         for j in np.flatnonzero(self.weights[:, i]):

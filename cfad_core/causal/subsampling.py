@@ -5,9 +5,9 @@ random half says as much about the truth, given all rows, as all rows say given 
 the variance of a half around the whole is that of the whole around the truth. Unlike rows drawn with replacement,
 halves hold no row twice, which would pass for evidence of edges.
 
-Least squares tells a cause from its effect by assuming that all variables have the same noise. That is a convention
-where columns were mapped to a common range, and a guess elsewhere, so every graph assumes other noise: a direction
-that hangs on it comes out now this way, now that.
+Least squares distinguishes a cause from its effect by assuming that all variables have the same noise. That is a
+convention where columns were mapped to a common range, and a guess elsewhere, so every graph assumes other noise: a
+direction that depends on it comes out in both ways.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.progress import Progress, Silent
 
-STAGE = "graph bootstrap"
+STAGE = "subsample models"
 # How many times larger or smaller than assumed a variable's noise may be, where columns share a scale and where they
 # were mapped to one range: two values at its ends have about four times the spread of a bell-shaped column.
 _NOISE_ALIKE, _NOISE_ANY = 1.5, 4.0
@@ -54,7 +54,7 @@ def learn_from_halves(
 
 def _emphasis(search: Search, rng: np.random.Generator) -> Floats:
     """(d,), a weight for each column's error, the same for all columns of a variable: one over a noise variance."""
-    spread = np.log(_NOISE_ALIKE if search.comparable_units else _NOISE_ANY)
-    noise = np.exp(rng.uniform(-spread, spread, search.belongs.shape[1]))
-    weights: Floats = search.belongs @ (1.0 / noise**2)
+    spread = np.log(_NOISE_ALIKE if search.columns.comparable_units else _NOISE_ANY)
+    noise = np.exp(rng.uniform(-spread, spread, search.rules.belongs.shape[1]))
+    weights: Floats = search.rules.belongs @ (1.0 / noise**2)
     return weights

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.causal.discovery.search import learn_plain_autoencoder, learn_scm
+from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.discovery.paper import learn_plain_autoencoder
+from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import METHODS, AuditConfig, preset
 from cfad_core.core.progress import Progress
@@ -76,8 +78,9 @@ def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
         return {"seed": seed, "model": model} | found
 
     paper = preset("paper").discovery
-    plain, second = learn_plain_autoencoder(train, encoding.names, encoding.sensitive, paper, seed, progress)
-    joint = learn_scm(train, encoding.names, encoding.sensitive, rows_were_selected=True, seed=seed, progress=progress)
+    columns = Columns(encoding.names, encoding.sensitive, rows_were_selected=True)
+    plain, second = learn_plain_autoencoder(train, columns, paper, seed, progress)
+    joint = learn_scm(train, columns, seed=seed, progress=progress)
     weights, s = second.weights, second.sensitive_index
     return [
         errors("plain GAE", plain.reconstruct(test, weights), plain.counterfactual(test, weights, s)),

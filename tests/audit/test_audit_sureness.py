@@ -274,18 +274,18 @@ def test_true_counterfactuals_do_not_keep_it_from_asking() -> None:
     found = run_audit(data.train, roles, PCA, recorder, test=data.test, test_counterfactual=data.test_counterfactual)
     assert found.uncertainty is not None
     assert found.uncertainty.worlds["pca"].shape == (4, 100)
-    heard = [stage for stage in recorder.stages() if stage in ("evaluation", "graph bootstrap", "how sure")]
-    assert heard == ["evaluation", "graph bootstrap", "how sure"]
+    heard = [stage for stage in recorder.stages() if stage in ("evaluation", "subsample models", "how sure")]
+    assert heard == ["evaluation", "subsample models", "how sure"]
 
 
 def test_stages_and_progress() -> None:
     shares = stages(PCA, knows_truth=False)
-    assert list(shares)[-3:] == ["evaluation", "graph bootstrap", "how sure"]
-    assert (shares["graph bootstrap"], shares["how sure"]) == (8.0, 2.0)  # by the graph
-    assert "graph bootstrap" not in stages(dataclasses.replace(PCA, bootstrap=0), knows_truth=False)
+    assert list(shares)[-3:] == ["evaluation", "subsample models", "how sure"]
+    assert (shares["subsample models"], shares["how sure"]) == (8.0, 2.0)  # by the graph
+    assert "subsample models" not in stages(dataclasses.replace(PCA, bootstrap=0), knows_truth=False)
     recorder = Recorder()
     run_audit(make_people(200, seed=9), ROLES, PCA, recorder)
-    assert recorder.stages()[-3:] == ["evaluation", "graph bootstrap", "how sure"]
+    assert recorder.stages()[-3:] == ["evaluation", "subsample models", "how sure"]
     assert set(recorder.stages()) <= set(shares)
     share = Share(shares)
     done = [share.after(stage, step, total) for stage, step, total, _ in recorder.heard]
@@ -293,13 +293,13 @@ def test_stages_and_progress() -> None:
     assert done[-1] == pytest.approx(1.0)
     places = [list(shares).index(stage) for stage, *_ in recorder.heard]
     assert places == sorted(places)  # no stage is heard of again after the next
-    for stage in ("graph bootstrap", "how sure"):
+    for stage in ("subsample models", "how sure"):
         steps = [(step, total) for heard, step, total, _ in recorder.heard if heard == stage]
         assert steps == sorted(steps)
         assert steps[-1][0] == steps[-1][1]
 
 
-@pytest.mark.parametrize("stage", ["graph bootstrap", "how sure"])
+@pytest.mark.parametrize("stage", ["subsample models", "how sure"])
 def test_the_new_stages_can_be_cancelled(stage: str) -> None:
     recorder = Recorder(stop_in=stage)
     with pytest.raises(AuditCancelled, match=f"during '{stage}'"):

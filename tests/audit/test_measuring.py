@@ -10,6 +10,7 @@ import pytest
 from cfad_core.audit import measuring
 from cfad_core.audit.measuring import Measured, _illegal, measure_uncertainty
 from cfad_core.audit.stability import Uncertainty
+from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.twins import TwinDraws
@@ -62,7 +63,7 @@ def measured(n: int = 200, scm: StructuralModel | None = None) -> Measured:
 
 def search(x: np.ndarray, knowledge: Knowledge | None = None) -> Search:
     config = DiscoveryConfig(basis_size=8)
-    return Search.prepare(x, NAMES, "S", None, config, knowledge or Knowledge(), True, False)
+    return Search.prepare(x, Columns(tuple(NAMES), "S"), config, knowledge or Knowledge())
 
 
 def stub(
@@ -273,7 +274,7 @@ def test_end_to_end_on_a_tiny_world() -> None:
 def test_progress_tells_every_step() -> None:
     audit, recorder = measured(), Recorder()
     measure_uncertainty(audit, search(audit.train), 4, 0, recorder)
-    assert recorder.stages() == ["graph bootstrap", "how sure"]
+    assert recorder.stages() == ["subsample models", "how sure"]
     steps = [(step, total) for stage, step, total, _ in recorder.heard if stage == "how sure"]
     assert steps == [(step, 8) for step in (1, 3, 4, 6, 7, 8)]  # four worlds, two of them with a way back, and two more
 

@@ -8,19 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.exchange import (
     FORMATS,
-    ReadyGraph,
     knowledge_from_json,
     knowledge_to_json,
     read_graph,
     write_graph,
 )
 from cfad_core.causal.graph import allowed_edges
+from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.errors import InvalidConfigError
-from tests.causal.test_discovery import NAMES, QUICK_PAPER, draw_world
+from tests.causal.test_discovery import COLUMNS, NAMES, QUICK_PAPER, draw_world
 
 AWKWARD = st.sampled_from("\"'\\,;:=+-@{}[]<>&#/\n\r\t ")
 CHARACTERS = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
@@ -74,7 +75,7 @@ def test_complete_knowledge_leaves_the_required_edges_alone() -> None:
 )
 def test_a_ready_graph_is_taken_as_it_is(config: DiscoveryConfig, edges: tuple[tuple[str, str], ...]) -> None:
     knowledge = ReadyGraph(tuple(NAMES), edges).knowledge(NAMES, "S")
-    scm = learn_scm(draw_world(300), NAMES, "S", config=config, knowledge=knowledge)
+    scm = learn_scm(draw_world(300), COLUMNS, config=config, knowledge=knowledge)
     assert {(NAMES[j], NAMES[i]) for j, i in np.argwhere(scm.weights)} == set(edges)
 
 
@@ -82,9 +83,9 @@ def test_a_ready_graph_is_about_variables() -> None:
     rng = np.random.default_rng(2)
     s, level = rng.choice([-1.0, 1.0], 300), rng.integers(0, 3, 300)
     x = np.column_stack([s, np.eye(3)[level], rng.normal(size=300)])
-    names, variables = ["S", "c = 0", "c = 1", "c = 2", "pay"], ["S", "c", "c", "c", "pay"]
+    names, variables = ("S", "c = 0", "c = 1", "c = 2", "pay"), ("S", "c", "c", "c", "pay")
     knowledge = ReadyGraph(("S", "c", "pay"), (("S", "c"), ("c", "pay"))).knowledge(["S", "c", "pay"], "S")
-    known, strengths = learn_scm(x, names, "S", variables=variables, knowledge=knowledge).strengths()
+    known, strengths = learn_scm(x, Columns(names, "S", variables), knowledge=knowledge).strengths()
     assert {(known[j], known[i]) for j, i in np.argwhere(strengths)} == {("S", "c"), ("c", "pay")}
 
 
@@ -317,7 +318,7 @@ def test_names_in_dot(written: str, name: str) -> None:
     assert read(f"digraph {{ {written} }}", "g.dot").nodes == (name,)
 
 
-def test_labels_count_only_if_they_tell_all_nodes_apart() -> None:
+def test_labels_count_only_if_no_two_nodes_share_one() -> None:
     for labels in (["age", "age"], ["age", ""], ["age", None]):
         nodes = [{"id": k} | ({} if label is None else {"label": label}) for k, label in zip("ab", labels, strict=True)]
         assert read(json.dumps({"nodes": nodes, "edges": [["a", "b"]]}), "g.json").nodes == ("a", "b")
@@ -325,7 +326,7 @@ def test_labels_count_only_if_they_tell_all_nodes_apart() -> None:
     assert read(json.dumps({"nodes": nodes, "edges": [[1, 2]]}), "g.json").edges == (("age", "pay"),)
 
 
-def test_the_order_of_edges_does_not_tell_files_apart() -> None:
+def test_the_order_of_edges_makes_no_difference() -> None:
     assert read("digraph { a; b; c; b -> c; a -> b }", "g.dot") == ABC
 
 

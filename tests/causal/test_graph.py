@@ -26,7 +26,7 @@ MATRICES = st.integers(2, 7).flatmap(
 )
 
 
-def test_the_sensitive_column_is_a_root_unless_told_otherwise() -> None:
+def test_the_sensitive_column_is_a_root_unless_knowledge_says_otherwise() -> None:
     allowed = allowed_edges(NAMES, "S", Knowledge())
     assert not allowed[:, 0].any()
     assert allowed.sum() == 4 * 3 - 3

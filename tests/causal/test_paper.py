@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfad_core.causal.discovery.paper import GraphAutoencoder
-from cfad_core.causal.discovery.search import learn_plain_autoencoder
+from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.discovery.paper import GraphAutoencoder, learn_plain_autoencoder
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.config import DiscoveryConfig
 from cfad_core.core.progress import Progress
@@ -24,7 +24,7 @@ def rows(n: int = 600) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def learned() -> tuple[GraphAutoencoder, StructuralModel]:
-    return learn_plain_autoencoder(rows(), NAMES, "S", SHORT, 0, Progress())
+    return learn_plain_autoencoder(rows(), Columns(NAMES, "S"), SHORT, 0, Progress())
 
 
 def test_both_models_share_one_graph_without_cycles(learned: tuple[GraphAutoencoder, StructuralModel]) -> None:

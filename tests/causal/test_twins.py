@@ -1,14 +1,22 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Self
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from cfad_core.causal import mechanisms
+from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.causal.mechanisms import KINDS
+from cfad_core.causal.mechanisms.category import Category
+from cfad_core.causal.mechanisms.number import Number
+from cfad_core.causal.mechanisms.protocol import Mechanism, Messages
 from cfad_core.causal.model import StructuralModel
-from cfad_core.causal.twins import TwinDraws, _Category
+from cfad_core.causal.twins import TwinDraws
+from cfad_core.core.arrays import Floats
 from tests.causal.test_scm import models_and_people
 from tests.conftest import identity_spline
 
@@ -33,10 +41,30 @@ def three_model() -> StructuralModel:
     return StructuralModel(names, "S", weights, np.zeros(5), identity_spline(), slope, variables)
 
 
-def by_hand(columns: tuple[int, ...], codes: np.ndarray, low: list[float], high: list[float]) -> _Category:
+def by_hand(columns: tuple[int, ...], codes: np.ndarray, low: list[float], high: list[float]) -> Category:
     """Levels with probabilities ``low`` where S is -1 and ``high`` where it is +1."""
     here, there = np.log(low), np.log(high)
-    return _Category(columns, codes, (0,), ((there - here) / 2.0)[None, :], (there + here) / 2.0)
+    return Category(columns, codes, (0,), ((there - here) / 2.0)[None, :], (there + here) / 2.0)
+
+
+def with_numbers(scm: StructuralModel, **categories: Category) -> TwinDraws:
+    """Categories set by hand; whatever else is reached is a number."""
+    numbers: dict[str, tuple[Mechanism, ...]] = {
+        variable: tuple(Number(scm, i) for i in scm.affected if scm.column_variables[i] == variable)
+        for variable in scm.affected_names
+    }
+    return TwinDraws(scm, numbers | {variable: (category,) for variable, category in categories.items()})
+
+
+def category_of(draws: TwinDraws, variable: str) -> Category:
+    """The first mechanism of a variable, which must be a category."""
+    found = draws.mechanisms[variable][0]
+    assert isinstance(found, Category)
+    return found
+
+
+def kinds(draws: TwinDraws) -> dict[str, list[type]]:
+    return {variable: [type(mechanism) for mechanism in found] for variable, found in draws.mechanisms.items()}
 
 
 def people_at(s: float, levels: np.ndarray, codes: np.ndarray, numbers: int) -> np.ndarray:
@@ -51,7 +79,7 @@ def test_without_categories_twins_are_the_counterfactuals(case: tuple[Structural
     scm, x = case
     scm = dataclasses.replace(scm, slope=np.zeros(x.shape[1]))  # no column has two values, however few rows there are
     draws = TwinDraws.fit(scm, x, np.random.default_rng(0))
-    assert draws.categories == {}
+    assert kinds(draws) == {name: [Number] for name in scm.affected_names}
     before = x.copy()
     twins = draws.draw(x, np.random.default_rng(0))
     expected = scm.counterfactual(x)
@@ -67,7 +95,7 @@ def test_a_category_that_is_not_reached_is_left_alone() -> None:
     scm = StructuralModel(("S", "C", "A"), "S", weights, np.zeros(3), identity_spline(), np.array([1.0, 0.5, 0.0]))
     x = people_at(1.0, np.array([0, 1, 1, 0]), PAIR, 1)
     draws = TwinDraws.fit(scm, x, np.random.default_rng(0))
-    assert draws.categories == {}
+    assert kinds(draws) == {"A": [Number]}
     twins = draws.draw(x, np.random.default_rng(0))
     assert np.array_equal(twins[:, 1], x[:, 1])
     np.testing.assert_allclose(twins[:, 2], x[:, 2] - 4.0, atol=1e-12)
@@ -82,7 +110,7 @@ def test_of_two_levels_as_many_move_as_must(s: float, losing: int) -> None:
     category = by_hand((1,), PAIR, [0.8, 0.2], [0.3, 0.7])
     messages = {0: np.array([-1.0, 1.0])}
     np.testing.assert_allclose(category.probabilities(messages), [[0.8, 0.2], [0.3, 0.7]], atol=1e-5)
-    twins = TwinDraws(pair_model(), {"C": (category,)}).draw(x, np.random.default_rng(2))
+    twins = with_numbers(pair_model(), C=category).draw(x, np.random.default_rng(2))
     moved = twins[:, 1] != x[:, 1]
     standard_error = np.sqrt(0.25 / n)  # of any share
     assert moved.mean() == pytest.approx(0.5, abs=4.0 * standard_error)
@@ -105,7 +133,7 @@ def test_of_three_levels_no_fewer_could_move(p: list[float], q: list[float]) -> 
     n = 40_000
     levels = np.repeat([0, 1, 2], np.round(np.array(p) * n).astype(int))
     x = people_at(-1.0, levels, THREE, 1)
-    draws = TwinDraws(three_model(), {"C": (by_hand((1, 2, 3), THREE, p, q),)})
+    draws = with_numbers(three_model(), C=by_hand((1, 2, 3), THREE, p, q))
     twins = draws.draw(x, np.random.default_rng(2))
     now = twins[:, 1:4].argmax(axis=1)
     assert np.array_equal(twins[:, 1:4], THREE[now])  # every one of them is a level
@@ -125,13 +153,13 @@ def test_the_probabilities_are_those_of_the_rows() -> None:
     low[: n // 5, 1], high[: n * 7 // 10, 1] = 3.0, 3.0
     x = np.concatenate([low, high])
     draws = TwinDraws.fit(pair_model(), x, np.random.default_rng(0))
-    category = draws.categories["C"][0]
+    category = category_of(draws, "C")
     assert category.codes.tolist() == [[-3.0], [3.0]]
     assert category.causes == (0,)
     found = category.probabilities({0: np.array([-1.0, 1.0])})
     # it looks at 3,000 of the 8,000 rows: the standard error of a share is sqrt(0.21 / 1500) = 0.012
     np.testing.assert_allclose(found, [[0.8, 0.2], [0.3, 0.7]], atol=0.04)
-    few = TwinDraws.fit(pair_model(), x[::4], np.random.default_rng(0)).categories["C"][0]  # these are all looked at
+    few = category_of(TwinDraws.fit(pair_model(), x[::4], np.random.default_rng(0)), "C")  # these are all looked at
     np.testing.assert_allclose(few.probabilities({0: np.array([-1.0, 1.0])}), [[0.8, 0.2], [0.3, 0.7]], atol=0.003)
 
 
@@ -143,14 +171,14 @@ def test_the_probabilities_of_three_levels_are_those_of_the_rows() -> None:
             for s, p in shares.items()
         ]
     )
-    category = TwinDraws.fit(three_model(), x, np.random.default_rng(0)).categories["C"][0]
+    category = category_of(TwinDraws.fit(three_model(), x, np.random.default_rng(0)), "C")
     assert np.array_equal(category.codes, THREE)
     np.testing.assert_allclose(
         category.probabilities({0: np.array([-1.0, 1.0])}), [shares[-1.0], shares[1.0]], atol=0.005
     )
 
 
-def test_causes_that_tell_the_levels_without_fail_still_have_weights() -> None:
+def test_causes_that_determine_the_level_still_have_finite_weights() -> None:
     x = np.concatenate([people_at(-1.0, np.zeros(300, int), PAIR, 2), people_at(1.0, np.ones(300, int), PAIR, 2)])
     twins = TwinDraws.fit(pair_model(), x, np.random.default_rng(0)).draw(x, np.random.default_rng(0))
     assert (twins[:, 1] == -x[:, 1]).mean() > 0.97
@@ -159,7 +187,7 @@ def test_causes_that_tell_the_levels_without_fail_still_have_weights() -> None:
 def test_children_hear_the_level_that_was_drawn() -> None:
     """B = 0.5 * (0.25 C) + u: it moves by 0.5 * 0.25 * 6 with C, and not at all without it."""
     x = people_at(-1.0, np.arange(500) % 2, PAIR, 2)
-    draws = TwinDraws(pair_model(effect=0.5), {"C": (by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8]),)})
+    draws = with_numbers(pair_model(effect=0.5), C=by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8]))
     twins = draws.draw(x, np.random.default_rng(0))
     moved = twins[:, 1] != x[:, 1]
     assert 0.2 < moved.mean() < 0.4
@@ -168,7 +196,7 @@ def test_children_hear_the_level_that_was_drawn() -> None:
     # of three levels, B hears both that one is left and that another is entered: 0.5 * 6 * (w_new - w_old)
     x = people_at(-1.0, np.arange(600) % 3, THREE, 1)
     thirds = [1 / 3, 1 / 3, 1 / 3]
-    twins = TwinDraws(three_model(), {"C": (by_hand((1, 2, 3), THREE, thirds, [0.1, 0.3, 0.6]),)}).draw(
+    twins = with_numbers(three_model(), C=by_hand((1, 2, 3), THREE, thirds, [0.1, 0.3, 0.6])).draw(
         x, np.random.default_rng(0)
     )
     before, after = x[:, 1:4].argmax(axis=1), twins[:, 1:4].argmax(axis=1)
@@ -183,12 +211,12 @@ def test_a_category_hears_its_causes_in_the_other_world() -> None:
     weights[0, 1], weights[1, 2] = 2.0, 1.0
     scm = StructuralModel(("S", "A", "C"), "S", weights, np.zeros(3), identity_spline(), np.array([1.0, 0.0, 0.5]))
     weight = np.log(0.8 / 0.2) / 2.0  # A = -2 gives 0.2, A = +2 gives 0.8
-    category = _Category((2,), PAIR, (1,), np.array([[0.0, weight]]), np.zeros(2))
+    category = Category((2,), PAIR, (1,), np.array([[0.0, weight]]), np.zeros(2))
     x = np.column_stack([np.full(10_000, -1.0), np.full(10_000, -2.0), np.where(np.arange(10_000) < 2000, 3.0, -3.0)])
-    twins = TwinDraws(scm, {"C": (category,)}).draw(x, np.random.default_rng(0))
+    twins = with_numbers(scm, C=category).draw(x, np.random.default_rng(0))
     np.testing.assert_allclose(twins[:, 1], 2.0, atol=1e-12)
     assert (twins[:, 2] > 0.0).mean() == pytest.approx(0.8, abs=0.02)
-    kept = TwinDraws(scm, {"C": (category,)}).draw(x, np.random.default_rng(0), cut=("A", "C"))
+    kept = with_numbers(scm, C=category).draw(x, np.random.default_rng(0), cut=("A", "C"))
     assert np.array_equal(kept[:, 2], x[:, 2])
 
 
@@ -205,7 +233,7 @@ def test_a_category_hears_its_causes_in_the_other_world() -> None:
 )
 def test_an_edge_that_carries_nothing(linear_scm: StructuralModel, cut, moves: tuple[float, float]) -> None:
     x = np.array([[-1.0, 3.0, 1.0, 7.0], [-1.0, 0.0, 0.0, 0.0]])
-    twins = TwinDraws(linear_scm, {}).draw(x, np.random.default_rng(0), cut)
+    twins = with_numbers(linear_scm).draw(x, np.random.default_rng(0), cut)
     np.testing.assert_allclose(twins - x, [[2.0, *moves, 0.0]] * 2, atol=1e-12)
 
 
@@ -214,7 +242,7 @@ def test_in_a_chain_what_comes_after_the_cut_stays() -> None:
     weights[0, 1], weights[1, 2] = 2.0, 3.0
     scm = StructuralModel(("S", "A", "B"), "S", weights, np.zeros(3), identity_spline())
     x = np.array([[1.0, 0.3, -0.7]])
-    draws = TwinDraws(scm, {})
+    draws = with_numbers(scm)
     rng = np.random.default_rng(0)
     np.testing.assert_allclose(draws.draw(x, rng, ("S", "A")), [[-1.0, 0.3, -0.7]], atol=1e-12)
     np.testing.assert_allclose(draws.draw(x, rng, ("A", "B")), [[-1.0, -3.7, -0.7]], atol=1e-12)
@@ -222,7 +250,7 @@ def test_in_a_chain_what_comes_after_the_cut_stays() -> None:
 
 def test_a_cut_changes_what_hears_it_and_no_chance() -> None:
     x = people_at(-1.0, np.arange(400) % 2, PAIR, 2)
-    draws = TwinDraws(pair_model(), {"C": (by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8]),)})
+    draws = with_numbers(pair_model(), C=by_hand((1,), PAIR, [0.5, 0.5], [0.2, 0.8]))
 
     def twins(cut: tuple[str, str] | None) -> np.ndarray:
         return draws.draw(x, np.random.default_rng(7), cut)
@@ -240,7 +268,7 @@ def test_a_cut_changes_what_hears_it_and_no_chance() -> None:
 
 def test_a_cut_from_a_category_is_one_of_all_its_columns() -> None:
     x = people_at(-1.0, np.arange(300) % 3, THREE, 1)
-    draws = TwinDraws(three_model(), {"C": (by_hand((1, 2, 3), THREE, [0.4, 0.3, 0.3], [0.1, 0.1, 0.8]),)})
+    draws = with_numbers(three_model(), C=by_hand((1, 2, 3), THREE, [0.4, 0.3, 0.3], [0.1, 0.1, 0.8]))
     twins = draws.draw(x, np.random.default_rng(0), ("C", "B"))
     assert (twins[:, 1:4] != x[:, 1:4]).any()
     np.testing.assert_allclose(twins[:, 4], x[:, 4], atol=1e-12)
@@ -282,7 +310,7 @@ def test_the_same_generator_fits_the_same_probabilities() -> None:
     x = people_at(1.0, rng.integers(0, 2, 5000), PAIR, 2)
     x[:, 0] = rng.choice([-1.0, 1.0], 5000)
     one, same, other = (
-        TwinDraws.fit(pair_model(), x, np.random.default_rng(seed)).categories["C"][0] for seed in (1, 1, 2)
+        category_of(TwinDraws.fit(pair_model(), x, np.random.default_rng(seed)), "C") for seed in (1, 1, 2)
     )
     assert np.array_equal(one.weights, same.weights)
     assert not np.array_equal(one.weights, other.weights)  # another 3,000 of the rows
@@ -297,9 +325,9 @@ def test_a_number_with_two_values_and_a_mark_for_missing_cells_is_two_columns(fi
     owner = np.where(rng.random(n) < np.where(s > 0.0, 0.8, 0.2), 3.0, -3.0)
     missing = rng.random(n) < 0.05
     x = np.column_stack([s, np.where(missing, fill, owner), np.where(missing, 3.0, -3.0)])
-    model = learn_scm(x, ["S", "owner", "owner is missing"], "S", variables=["S", "owner", "owner"])
+    model = learn_scm(x, Columns(("S", "owner", "owner is missing"), "S", ("S", "owner", "owner")))
     draws = TwinDraws.fit(model, x, rng)
-    assert draws.categories["owner"][0].columns == (1,)
+    assert category_of(draws, "owner").columns == (1,)
     twins = draws.draw(x, rng)
     assert set(np.unique(twins[:, 1:])) == {-3.0, 3.0}
     for sign in (-1.0, 1.0):
@@ -308,3 +336,46 @@ def test_a_number_with_two_values_and_a_mark_for_missing_cells_is_two_columns(fi
     assert (twins[:, 2] > 0.0).mean() == pytest.approx(0.05, abs=0.01)
     np.testing.assert_array_equal(draws.snapped(twins), twins)
     np.testing.assert_array_equal(draws.snapped(x + np.array([0.0, 1.0, -1.0])), x)
+
+
+def test_every_column_that_is_reached_has_exactly_one_mechanism() -> None:
+    """Of the registered kinds, and none for what is not reached."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([people_at(s, rng.integers(0, 3, 200), THREE, 1) for s in (-1.0, 1.0)])
+    scm = three_model()
+    draws = TwinDraws.fit(scm, x, rng)
+    assert kinds(draws) == {"C": [Category], "B": [Number]}
+    answered = [i for found in draws.mechanisms.values() for mechanism in found for i in mechanism.columns]
+    assert sorted(answered) == sorted(scm.affected)
+    assert {kind for found in kinds(draws).values() for kind in found} == set(KINDS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant:
+    """A kind of variable that is always 7, in any world."""
+
+    columns: tuple[int, ...]
+
+    @staticmethod
+    def claims(scm: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return [(i,) for i in left if np.ptp(x[:, i]) == 0.0]
+
+    @classmethod
+    def fit(cls, scm: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
+        return cls(columns)
+
+    def in_other_world(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
+        return np.full((len(x), len(self.columns)), 7.0)
+
+    def snapped(self, x: Floats) -> Floats:
+        return np.full((len(x), len(self.columns)), 7.0)
+
+
+def test_a_new_kind_of_variable_is_a_class_and_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = people_at(1.0, np.arange(100) % 2, PAIR, 2)
+    x[::3, 0], x[:, 2] = -1.0, 7.0
+    monkeypatch.setattr(mechanisms, "KINDS", (Constant, *KINDS))
+    draws = TwinDraws.fit(pair_model(), x, np.random.default_rng(0))
+    assert kinds(draws) == {"C": [Category], "A": [Constant], "B": [Number]}
+    assert (draws.draw(x, np.random.default_rng(0))[:, 2] == 7.0).all()
+    assert (draws.snapped(x + 0.1)[:, 2] == 7.0).all()

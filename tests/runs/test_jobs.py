@@ -127,7 +127,7 @@ def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor])
     reports = store.reports(audits[0])
     stages = list(dict.fromkeys(report.stage for report in reports))
     assert stages[0] == "discovery"
-    assert stages[-3:] == ["evaluation", "graph bootstrap", "how sure"]
+    assert stages[-3:] == ["evaluation", "subsample models", "how sure"]
     assert {"loss", "h", "edges"} <= set(next(r for r in reports if r.stage == "discovery").numbers)
     assert "loss" in next(r for r in reports if r.stage == "autoencoder").numbers
 

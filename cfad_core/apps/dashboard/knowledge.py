@@ -18,13 +18,13 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.causal.exchange import (
     FORMATS,
     MOST_BYTES,
-    ReadyGraph,
     knowledge_from_json,
     knowledge_to_json,
     read_graph,
     write_graph,
 )
 from cfad_core.causal.graph import allowed_edges
+from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.runs.store import AuditRecord

@@ -35,7 +35,7 @@ STAGE_NAMES = {
     "fairod": "Training FairOD",
     "fair fine-tuning": "Making both worlds alike",
     "evaluation": "Scoring everybody in every world",
-    "graph bootstrap": "Learning graphs from halves of the rows",
+    "subsample models": "Learning graphs from halves of the rows",
     "how sure": "Measuring how sure all this is",
 }
 

@@ -46,15 +46,7 @@ def acyclicity(weights: Floats, belongs: Floats | None = None) -> tuple[float, F
 
 
 def learn_jointly(
-    moments: Moments,
-    allowed: Bools,
-    belongs: Floats,
-    l1: float,
-    rounds: int,
-    rng: np.random.Generator,
-    progress: Progress,
-    start: Floats | None = None,
-    emphasis: Floats | None = None,
+    problem: Problem, rounds: int, rng: np.random.Generator, progress: Progress, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Weights (d, d), all but acyclic between the variables that columns belong to, and the coefficients (K,) of f.
 
@@ -63,18 +55,16 @@ def learn_jointly(
     Parameters
     ----------
     start : ``starting_point`` of similar rows on the same basis: this is then several times faster, and less precise
-    emphasis : (d,), weight of each column's squared error; all alike by default
     """
-    problem = _Problem(moments, allowed, belongs, l1, emphasis)
     cold = start is None
     solver = _Solver(problem, rounds, progress, precision=_F_TOLERANCE if cold else _F_WARM)
-    z = _best_of(solver, moments, rng) if start is None else solver.solve(start, 1.0, 0.0).x
+    z = _best_of(solver, rng) if start is None else solver.solve(start, 1.0, 0.0).x
     rho, alpha, h_before = 1.0, 0.0, np.inf
     for round_ in range(rounds):
         solver.round = round_
         while True:
             weights, c = problem.unpack(z)
-            h, _ = acyclicity(weights, belongs)
+            h, _ = acyclicity(weights, problem.belongs)
             if h <= 0.25 * h_before or rho >= _RHO_MAX:
                 break
             rho *= 10.0
@@ -82,24 +72,22 @@ def learn_jointly(
         alpha += rho * h
         h_before = h
         z = np.concatenate([z[: 2 * problem.n_edges], c])
-        problem.tell(progress, z, round_ + 1, rounds)
+        problem.report(progress, z, round_ + 1, rounds)
         if h < (_H_TOLERANCE if cold else _H_WARM):
             break
         z = solver.solve(z, rho, alpha).x
     return weights, c
 
 
-def starting_point(
-    moments: Moments, allowed: Bools, belongs: Floats, l1: float, rng: np.random.Generator, progress: Progress
-) -> Floats:
+def starting_point(problem: Problem, rng: np.random.Generator, progress: Progress) -> Floats:
     """The solution of the first problem, where cycles cost little."""
-    return _best_of(_Solver(_Problem(moments, allowed, belongs, l1), 1, progress, _F_TOLERANCE), moments, rng)
+    return _best_of(_Solver(problem, 1, progress, _F_TOLERANCE), rng)
 
 
-def _best_of(solver: _Solver, moments: Moments, rng: np.random.Generator) -> Floats:
+def _best_of(solver: _Solver, rng: np.random.Generator) -> Floats:
     """The first problem solved from several starts: a poor one never recovers, and its loss betrays it at once."""
     problem = solver.problem
-    guesses = _first_guesses(moments, problem.allowed)
+    guesses = _first_guesses(problem.moments, problem.allowed)
     starts = [np.concatenate([rng.uniform(0.0, 0.1, 2 * problem.n_edges), guess]) for guess in guesses]
     found: Floats = min((solver.solve(z, 1.0, 0.0) for z in starts), key=lambda result: float(result.fun)).x
     return found
@@ -108,7 +96,7 @@ def _best_of(solver: _Solver, moments: Moments, rng: np.random.Generator) -> Flo
 class _Solver:
     """L-BFGS-B on the problem, reporting as it goes."""
 
-    def __init__(self, problem: _Problem, rounds: int, progress: Progress, precision: float) -> None:
+    def __init__(self, problem: Problem, rounds: int, progress: Progress, precision: float) -> None:
         self.problem, self.progress, self.precision = problem, progress, precision
         self.round, self.rounds, self._steps = 0, rounds, 0
         self._bounds = Bounds(
@@ -130,13 +118,19 @@ class _Solver:
     def _notify(self, current: Floats) -> None:
         self._steps += 1
         if self._steps % 25 == 0:
-            self.problem.tell(self.progress, current, self.round, self.rounds)
+            self.problem.report(self.progress, current, self.round, self.rounds)
         else:
             self.progress.check(STAGE)
 
 
-class _Problem:
-    """The objective over z = (P, N, c) for the edges that are allowed."""
+class Problem:
+    """The objective over z = (P, N, c) for the edges that are allowed.
+
+    Parameters
+    ----------
+    allowed, belongs : as in ``EdgeRules``
+    emphasis : (d,), weight of each column's squared error; all alike by default
+    """
 
     def __init__(
         self, moments: Moments, allowed: Bools, belongs: Floats, l1: float, emphasis: Floats | None = None
@@ -171,7 +165,7 @@ class _Problem:
         for_raw = (for_c - (for_c @ c) * (self.spread @ raw) / scale) / scale
         return float(value), np.concatenate([for_weights + self.l1, self.l1 - for_weights, for_raw])
 
-    def tell(self, progress: Progress, z: Floats, round_: int, rounds: int) -> None:
+    def report(self, progress: Progress, z: Floats, round_: int, rounds: int) -> None:
         weights, _ = self.unpack(z)
         loss, _ = self.value_and_gradient(z, 0.0, 0.0)
         h, _ = acyclicity(weights, self.belongs)

@@ -13,26 +13,75 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.joint import acyclicity
-from cfad_core.causal.graph import descendants, topological_order
-from cfad_core.core.arrays import Bools, Floats
-from cfad_core.core.config import DiscoveryConfig
+from cfad_core.causal.graph import (
+    EdgeRules,
+    break_cycles,
+    descendants,
+    spread,
+    strength_between,
+    topological_order,
+)
+from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.spline import Spline, SplineBasis
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
 from cfad_core.core.training import dense_network, train
 
 _CHANNELS = 8  # of the hidden representation of one variable
 _RHO_MAX = 1e8
+_FINE_BASIS = 200  # splines that carry the network f, to within its own precision
+
+
+def learn_plain_autoencoder(
+    x: Floats, columns: Columns, config: DiscoveryConfig, seed: int, progress: Progress
+) -> tuple[GraphAutoencoder, StructuralModel]:
+    """The graph autoencoder alone, its pruned graph in the model with the paper's second decoder: both on one graph."""
+    columns.check(x)
+    rules = EdgeRules.of(columns.names, columns.sensitive, Knowledge())
+    autoencoder, weights = learn_graph_autoencoder(x, rules, config, seed, progress)
+    intercept, f = learn_second_decoder(x, autoencoder, weights, progress)
+    return autoencoder, StructuralModel(columns.names, columns.sensitive, weights, intercept, f)
+
+
+def learn_graph_autoencoder(
+    x: Floats, rules: EdgeRules, config: DiscoveryConfig, seed: int, progress: Progress
+) -> tuple[GraphAutoencoder, Floats]:
+    """The trained graph autoencoder, and its weights (d, d), pruned and acyclic."""
+    # A mixes hidden representations here, whose scale is free: it takes a stronger l1 to make it sparse
+    l1 = config.l1 if config.l1 is not None else 0.3
+    share = config.prune if config.prune is not None else 0.3
+    autoencoder = GraphAutoencoder(x, rules, config, l1, seed)
+    weights = autoencoder.learn_graph(progress)
+    strength = strength_between(weights, rules.belongs)
+    # measured against the d-th strongest: single weights into nearly constant codes can be huge
+    enough = share * np.sort(strength, axis=None)[-len(strength)]
+    strong = ((strength >= enough) & (strength > 0.0)) | rules.required
+    strength = np.where(strong, np.maximum(strength, 1e-12), 0.0)
+    acyclic = break_cycles(strength, keep=rules.required) != 0.0
+    return autoencoder, np.where(spread(acyclic, rules.belongs), weights, 0.0)
+
+
+def learn_second_decoder(
+    x: Floats, autoencoder: GraphAutoencoder, weights: Floats, progress: Progress
+) -> tuple[Floats, Spline]:
+    """Intercepts and f of the paper's variable-wise decoder on the graph."""
+    autoencoder.learn_function(weights, progress)
+    basis = SplineBasis.covering(x, _FINE_BASIS)
+    points = np.linspace(basis.low, basis.high, 10 * _FINE_BASIS)
+    f = Spline.interpolating(basis, points, autoencoder.function(points))
+    return x.mean(axis=0) - f(x).mean(axis=0) @ weights, f
 
 
 class GraphAutoencoder:
     """``A`` and ``E`` of the paper, learned together with the decoder ``D``."""
 
-    def __init__(
-        self, x: Floats, allowed: Bools, belongs: Floats, config: DiscoveryConfig, l1: float, seed: int
-    ) -> None:
+    def __init__(self, x: Floats, rules: EdgeRules, config: DiscoveryConfig, l1: float, seed: int) -> None:
         self.x = torch.from_numpy(x.astype(np.float32))
-        self.allowed = torch.from_numpy(allowed.astype(np.float32))
-        self.belongs = torch.from_numpy(belongs.astype(np.float32))
+        self.allowed = torch.from_numpy(rules.allowed.astype(np.float32))
+        self.belongs = torch.from_numpy(rules.belongs.astype(np.float32))
         self.config, self.l1 = config, l1
         self.generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng(devices=[]):
@@ -41,7 +90,7 @@ class GraphAutoencoder:
             self.encoder = dense_network([1, hidden, hidden, _CHANNELS], torch.nn.SiLU)
             self.decoder = dense_network([_CHANNELS, hidden, hidden, 1], torch.nn.SiLU)
             self.second_decoder = dense_network([_CHANNELS, hidden, hidden, 1], torch.nn.SiLU)
-            self.weights = torch.nn.Parameter(torch.empty(allowed.shape).uniform_(-0.1, 0.1))
+            self.weights = torch.nn.Parameter(torch.empty(rules.allowed.shape).uniform_(-0.1, 0.1))
 
     def learn_graph(self, progress: Progress) -> Floats:
         """Weights (d, d), all but acyclic."""
@@ -50,16 +99,9 @@ class GraphAutoencoder:
         rho, alpha, h_before = 1.0, 0.0, np.inf
 
         def step(rows: torch.Tensor) -> Mapping[str, torch.Tensor]:
-            batch = self.x[rows]  # (b, d)
-            a = self.weights * self.allowed
-            codes = self.encoder(batch.unsqueeze(-1))  # (b, d, channels)
-            mixed = torch.einsum("ji,bjc->bic", a, codes)  # A^T E(d)
-            error = 0.5 * ((batch - self.decoder(mixed).squeeze(-1)) ** 2).sum(dim=1).mean()
-            loss = error + self.l1 * a.abs().sum()
-            between = self.belongs.T @ (a * a) @ self.belongs
-            h = torch.trace(torch.linalg.matrix_exp(between)) - len(between)
+            loss, h = self._loss_and_acyclicity(self.x[rows])
             optimiser.zero_grad()
-            (loss + alpha * h + 0.5 * rho * h * h).backward()
+            (loss + alpha * h + 0.5 * rho * h * h).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             return {"loss": loss}
 
@@ -87,6 +129,16 @@ class GraphAutoencoder:
                 rho = min(rho * 10.0, _RHO_MAX)
             h_before = h
         return self._graph()
+
+    def _loss_and_acyclicity(self, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """``1/2 ||d - d_hat||^2 + l1 ||A||_1`` over a batch (b, d), on average, and ``h(A)``."""
+        a = self.weights * self.allowed
+        codes = self.encoder(batch.unsqueeze(-1))  # (b, d, channels)
+        mixed = torch.einsum("ji,bjc->bic", a, codes)  # A^T E(d)
+        error = 0.5 * ((batch - self.decoder(mixed).squeeze(-1)) ** 2).sum(dim=1).mean()
+        loss = error + self.l1 * a.abs().sum()
+        between = self.belongs.T @ (a * a) @ self.belongs
+        return loss, torch.trace(torch.linalg.matrix_exp(between)) - len(between)
 
     def learn_function(self, weights: Floats, progress: Progress) -> None:
         """Train D' for the final, acyclic weights; A and E stay as they are."""

@@ -30,8 +30,8 @@ def supported_edges(moments: Moments, edges: Bools, c: Floats, belongs: Floats) 
     """Edges between variables whose weights earn their number by the fit, by the Bayesian information criterion.
 
     An edge j -> i does not if n log(RSS without / RSS with it), summed over the columns of i, is less than log n for
-    each of its weights. In small tables this is what tells an edge from chance. The least supported edge of a variable
-    is dropped, the others are weighed again, and so on: of two causes that tell the same, one stays.
+    each of its weights. In small tables this is what distinguishes an edge from chance. The least supported edge of a
+    variable is dropped, the others are weighed again, and so on: of two causes with the same information, one stays.
 
     Parameters
     ----------

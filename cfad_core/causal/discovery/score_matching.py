@@ -13,6 +13,8 @@ it while a real edge does not: it decides *which* edges, least squares then fits
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
@@ -23,38 +25,65 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.progress import Progress
 
 STAGE = "edge selection"
-ITERATIONS = 60
-MAX_ROWS = 20_000  # enough to tell an edge from none
 _MAX_BYTES = 400_000_000  # of the three dense basis matrices
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into one graph.
+
+    Attributes
+    ----------
+    max_rows : of those that are looked at; by default enough to distinguish an edge from none
+    iterations : of the optimiser
+    """
+
+    max_rows: int = 20_000
+    iterations: int = 60
+
+
+ONE_GRAPH = Effort()
+ONE_OF_MANY = Effort(max_rows=3_000, iterations=30)
+
+
+@dataclass(frozen=True)
+class LeastSquaresFit:
+    """What least squares found, where score matching starts.
+
+    Attributes
+    ----------
+    candidates : (d, d), edges to weigh; acyclic
+    weights, c : (d, d) and (K,), of these edges and of f
+    """
+
+    moments: Moments
+    candidates: Bools
+    weights: Floats
+    c: Floats
 
 
 def score_matching_weights(
     x: Floats,
-    moments: Moments,
-    candidates: Bools,
-    weights: Floats,
-    c: Floats,
-    *,
+    fit: LeastSquaresFit,
     sensitive: int,
     rng: np.random.Generator,
     progress: Progress,
-    max_rows: int = MAX_ROWS,
-    iterations: int = ITERATIONS,
+    effort: Effort = ONE_GRAPH,
 ) -> Floats:
     """Weights (d, d) on the candidate edges that match the score of the data.
 
     Parameters
     ----------
     x : array of shape (n, d), continuous but for the sensitive column
-    candidates : edges to weigh; acyclic
-    weights, c : where to start, from least squares
+    sensitive : position of that column
     """
-    rows = min(len(x), max_rows, max(500, _MAX_BYTES // (3 * 8 * x.shape[1] * moments.basis.size)))
+    moments, candidates, c, iterations = fit.moments, fit.candidates, fit.c, effort.iterations
+    rows = min(len(x), effort.max_rows, max(500, _MAX_BYTES // (3 * 8 * x.shape[1] * moments.basis.size)))
     sample = x if rows == len(x) else x[np.sort(rng.choice(len(x), rows, replace=False))]
     objective = _Objective(sample, moments, candidates, sensitive)
 
     start = torch.from_numpy(c).norm()
-    a = torch.from_numpy(weights * candidates).requires_grad_()
+    a = torch.from_numpy(fit.weights * candidates).requires_grad_()
     coefficients = torch.from_numpy(c.copy()).requires_grad_()
     intercept = objective.mean_residual(a, coefficients).requires_grad_()
     log_sigma = torch.zeros((), dtype=torch.float64, requires_grad=True)

@@ -1,6 +1,6 @@
-"""What 20 more graphs cost, in graphs: processor time of the bootstrap against learning one graph from all rows.
+"""What 20 more graphs cost, in graphs: processor time of the subsample models against learning one graph from all rows.
 
-    OMP_NUM_THREADS=1 python benchmarks/bootstrap_cost.py [--graphs 20]
+    OMP_NUM_THREADS=1 python benchmarks/subsample_cost.py [--graphs 20]
 
 Processor time of one thread, both in one run, best of two each: other work on the machine hardly counts.
 """
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.apps.cli.output import aligned
+from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import Search, learn_scm
 from cfad_core.causal.subsampling import learn_from_halves
 from cfad_core.core.config import DiscoveryConfig, Knowledge
@@ -58,22 +59,26 @@ def _compare(table: pd.DataFrame, roles: ColumnRoles, selected: bool, graphs: in
     roles = resolve_roles(table, roles)
     table = table[roles.grouping.signs(table[roles.sensitive]) != 0.0]
     encoding = fit_encoding(table, roles, "auto")
-    x, comparable = encoding.encode(table), encoding.scaling == "raw"
-    names, sensitive, variables = encoding.names, encoding.sensitive, encoding.column_variables
+    x = encoding.encode(table)
+    columns = Columns(
+        names=encoding.names,
+        sensitive=encoding.sensitive,
+        variables=encoding.column_variables,
+        comparable_units=encoding.scaling == "raw",
+        rows_were_selected=selected,
+    )
     splits = [stratified_split(x[:, 0], 0.5, np.random.default_rng(k)) for k in range(graphs // 2)]
 
     def one() -> object:
-        return learn_scm(
-            x, names, sensitive, variables=variables, comparable_units=comparable, rows_were_selected=selected
-        )
+        return learn_scm(x, columns)
 
     def many() -> object:
-        search = Search.prepare(x, names, sensitive, variables, DiscoveryConfig(), Knowledge(), comparable, selected)
+        search = Search.prepare(x, columns, DiscoveryConfig(), Knowledge())
         return learn_from_halves(x, search, splits, 0, Progress())
 
     single, all_of_them = _seconds(one), _seconds(many)
-    columns = [f"{single:.2f} s", f"{all_of_them:.2f} s", f"{all_of_them / single:.2f}"]
-    return [f"{len(x):,}", str(x.shape[1]), *columns]
+    measured = [f"{single:.2f} s", f"{all_of_them:.2f} s", f"{all_of_them / single:.2f}"]
+    return [f"{len(x):,}", str(x.shape[1]), *measured]
 
 
 def _seconds(work: Callable[[], object]) -> float:

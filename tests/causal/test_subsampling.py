@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from cfad_core.causal.discovery.joint import _Problem
+from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.discovery.joint import Problem
 from cfad_core.causal.discovery.moments import collect_moments
 from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.model import StructuralModel
@@ -24,7 +25,8 @@ Splits = list[tuple[np.ndarray, np.ndarray]]
 
 def prepare(x: np.ndarray, knowledge: Knowledge | None = None, *, selected: bool = False) -> Search:
     config = DiscoveryConfig(basis_size=10)
-    return Search.prepare(x, NAMES[: x.shape[1]], "S", None, config, knowledge or Knowledge(), True, selected)
+    columns = Columns(tuple(NAMES[: x.shape[1]]), "S", rows_were_selected=selected)
+    return Search.prepare(x, columns, config, knowledge or Knowledge())
 
 
 def halve(n: int, pairs: int, seed: int = 0) -> Splits:
@@ -39,7 +41,7 @@ def edges(model: StructuralModel) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("selected", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_warm_start_finds_what_a_cold_one_finds(selected: bool) -> None:
-    """Whether edges are told by their weights, or by score matching since rows were selected."""
+    """Whether weights decide which edges there are, or, since rows were selected, score matching."""
     x = draw_world(3000)
     search = prepare(x, selected=selected)
     assert search.by_score == selected
@@ -144,11 +146,11 @@ def test_columns_that_are_constant_in_a_half_are_not_each_others_cause() -> None
         assert not edges(model)
 
 
-def test_progress_tells_of_each_model_and_of_nothing_else() -> None:
+def test_progress_reports_each_model_and_nothing_else() -> None:
     x = draw_world(300)
     recorder = Recorder()
     learn_from_halves(x, prepare(x), halve(300, 2), seed=0, progress=recorder)
-    assert recorder.heard == [("graph bootstrap", k, 4, {}) for k in (1, 2, 3, 4)]
+    assert recorder.heard == [("subsample models", k, 4, {}) for k in (1, 2, 3, 4)]
 
 
 class Impatient(Progress):
@@ -169,7 +171,7 @@ class Impatient(Progress):
 def test_it_stops_in_the_middle_of_a_model(n: int) -> None:
     x = draw_world(300)
     impatient = Impatient(n)
-    with pytest.raises(AuditCancelled, match="during 'graph bootstrap'"):
+    with pytest.raises(AuditCancelled, match="during 'subsample models'"):
         learn_from_halves(x, prepare(x), halve(300, 2), seed=0, progress=impatient)
     assert impatient.left == 0
     assert impatient.heard == 0  # no model was finished yet
@@ -177,8 +179,8 @@ def test_it_stops_in_the_middle_of_a_model(n: int) -> None:
 
 def test_it_stops_after_a_model() -> None:
     x = draw_world(300)
-    recorder = Recorder(stop_in="graph bootstrap")
-    with pytest.raises(AuditCancelled, match="during 'graph bootstrap'"):
+    recorder = Recorder(stop_in="subsample models")
+    with pytest.raises(AuditCancelled, match="during 'subsample models'"):
         learn_from_halves(x, prepare(x), halve(300, 2), seed=0, progress=recorder)
     assert len(recorder.heard) == 1
 
@@ -186,9 +188,10 @@ def test_it_stops_after_a_model() -> None:
 def test_graphs_assume_other_noise() -> None:
     """Each up to 1.5 (or 4) times as much or as little; all columns of a variable the same; each graph its own."""
     x = np.column_stack([draw_world(300)[:, :3], np.sign(draw_world(300, 1)[:, 1:3])])
-    variables = ["S", "A", "B", "C", "C"]
+    variables = ("S", "A", "B", "C", "C")
     for comparable, largest in ((True, 1.5), (False, 4.0)):
-        search = Search.prepare(x, NAMES, "S", variables, DiscoveryConfig(), Knowledge(), comparable, False)
+        columns = Columns(tuple(NAMES), "S", variables, comparable_units=comparable)
+        search = Search.prepare(x, columns, DiscoveryConfig(), Knowledge())
         found = np.array([_emphasis(search, np.random.default_rng(seed)) for seed in range(400)])
         assert found.shape == (400, 5)
         assert np.array_equal(found[:, 3], found[:, 4])
@@ -204,7 +207,7 @@ def test_emphasis_weighs_the_squared_errors() -> None:
     x = draw_world(200)
     moments = collect_moments(x, 8, 64, QUIET)
     weight = np.array([1.0, 0.3, 2.0, 0.7, 1.6])
-    problem = _Problem(moments, ~np.eye(5, dtype=bool), np.eye(5), 0.05, weight)
+    problem = Problem(moments, ~np.eye(5, dtype=bool), np.eye(5), 0.05, weight)
     z = np.random.default_rng(2).uniform(0.1, 0.5, problem.size)
     weights, c = problem.unpack(z)
     message = np.where(moments.slope > 0.0, moments.slope * x, Spline(moments.basis, c)(x))
@@ -217,7 +220,7 @@ def test_emphasis_weighs_the_squared_errors() -> None:
     assert error < 1e-4
 
 
-def test_a_direction_that_hangs_on_the_noise_comes_out_either_way() -> None:
+def test_a_direction_that_depends_on_the_noise_comes_out_either_way() -> None:
     """Of two numbers alone nothing but the noise says which is the cause; which of S, never."""
     rng = np.random.default_rng(0)
     s = rng.choice([-1.0, 1.0], 400)
