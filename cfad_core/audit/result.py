@@ -22,7 +22,7 @@ from cfad_core.core.config import METHOD_NAMES, METHODS, PAPER_QUANTILES, AuditC
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.core.files import staged_folder
 from cfad_core.data.encoding import Decoded, Encoding
-from cfad_core.data.findings import Severity
+from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import Detector, SavedDetector
 from cfad_core.detectors.registry import CATALOGUE
@@ -36,20 +36,6 @@ from cfad_core.evaluation.verdict import Evidence, verdict
 SCHEMA_VERSION = 4
 METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _READABLE = (2, 3, 4)  # 2 knew three methods and one scaling of their inputs, 3 not how sure it was
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something the reader of the audit must know. ``code`` is stable, ``message`` is for people.
-
-    ``column`` and ``count`` say where and how often, if it is about one column.
-    """
-
-    code: str
-    severity: Severity
-    message: str
-    column: str | None = None
-    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +103,7 @@ class AuditResult:
     detector: DetectorConfig
     people: People
     scores: dict[str, MethodScores]
-    notices: tuple[Notice, ...]
+    notices: tuple[Finding, ...]
     data_digest: str
     seconds: dict[str, float]
     versions: dict[str, str]
@@ -327,7 +313,7 @@ class AuditResult:
             },
             "uncertainty": None if self.uncertainty is None else self.uncertainty.summary(),
             "detector": dataclasses.asdict(self.detector),
-            "notices": [dataclasses.asdict(notice) for notice in self.notices],
+            "notices": [notice.to_dict() for notice in self.notices],
             "seconds": self.seconds,
             "versions": self.versions,
         }
@@ -444,7 +430,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
             )
             for method in text["methods"]
         },
-        notices=tuple(from_plain(Notice, notice, "notice") for notice in text["notices"]),
+        notices=tuple(Finding.from_dict(notice) for notice in text["notices"]),
         data_digest=text["data_digest"],
         seconds=dict(text["seconds"]),
         versions=dict(text["versions"]),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cfad_core.audit.measuring import STAGE as HOW_SURE
 from cfad_core.audit.measuring import Measured, measure_uncertainty
 from cfad_core.audit.notices import data_notices, detector_notices, graph_notices, result_notices
-from cfad_core.audit.result import METHOD_NAME, AuditResult, MethodScores, Notice, People
+from cfad_core.audit.result import METHOD_NAME, AuditResult, MethodScores, People
 from cfad_core.causal.discovery.search import MIN_ROWS, Search, learn_scm
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as BOOTSTRAP
@@ -26,7 +26,7 @@ from cfad_core.core.config import METHODS, AuditConfig, DiscoveryConfig, TwinRul
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress, Renamed, Silent
 from cfad_core.data.encoding import Encoding, fit_encoding
-from cfad_core.data.findings import refuse_errors
+from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import matches
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.split import stratified_split
@@ -162,7 +162,7 @@ class _Prepared:
     test_is_anomaly: Bools | None
     truth: Floats
     knows_truth: bool
-    notices: list[Notice]
+    notices: list[Finding]
     digest: str
 
 
@@ -214,10 +214,10 @@ def _prepare(
         if (truth[:, 0] != -people[:, 0]).any():
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    notices = [Notice(p.code, p.severity, p.text, p.column, p.count) for p in problems]
+    notices = list(problems)
     for name, count in encoding.unknown(testing).items():
         message = f"{count} test rows have a '{name}' that training rows do not; it stands for the most frequent one."
-        notices.append(Notice("unknown-categories", "warning", message))
+        notices.append(Finding("unknown-categories", "warning", message))
     notices += data_notices(encoding, train_is_anomaly, selected)
     return _Prepared(
         roles=roles,

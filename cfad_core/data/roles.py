@@ -12,7 +12,7 @@ import pandas as pd
 
 from cfad_core.core.config import from_plain
 from cfad_core.core.errors import InvalidDataError
-from cfad_core.data.findings import Problem, refuse_errors
+from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
 
 
@@ -76,27 +76,27 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
     return roles
 
 
-def role_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+def role_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     """What stands in the way of these roles; all at once."""
     twice = sorted({str(name) for name in table.columns[table.columns.duplicated()]})
     if twice:
         message = f"Several columns have the same name: {', '.join(twice[:10])}."
-        return [Problem("duplicate-columns", "error", message, "Rename them.", twice[0], len(twice))]
+        return [Finding("duplicate-columns", "error", message, "Rename them.", twice[0], len(twice))]
     problems = _column_problems(table, roles)
     if roles.sensitive in table.columns:
         problems += _group_problems(table[roles.sensitive], roles)
     if roles.label is None:
         if roles.anomaly is not None:
             message = f"The anomaly value '{roles.anomaly}' needs a label column."
-            problems.append(Problem("no-label", "error", message, "Name it, or drop the value."))
+            problems.append(Finding("no-label", "error", message, "Name it, or drop the value."))
     elif roles.label in table.columns and roles.anomaly is None:
         message = f"The label column '{roles.label}' holds {listed(table[roles.label])}."
         remedy = f"Say which value of the label column '{roles.label}' means anomaly."
-        problems.append(Problem("no-anomaly-value", "error", message, remedy, column=roles.label))
+        problems.append(Finding("no-anomaly-value", "error", message, remedy, column=roles.label))
     return problems
 
 
-def _column_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+def _column_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     problems = []
     parts = [("sensitive", roles.sensitive), ("label", roles.label), *(("ignored", name) for name in roles.ignore)]
     seen: dict[str, str] = {}
@@ -105,20 +105,20 @@ def _column_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
             continue
         if name not in table.columns:
             message = f"The {part} column '{name}' is not in the table; it has: {', '.join(map(str, table.columns))}."
-            problems.append(Problem("unknown-column", "error", message, column=name))
+            problems.append(Finding("unknown-column", "error", message, column=name))
         elif seen.get(name, part) != part:
             message = f"Column '{name}' cannot be both {seen[name]} and {part}."
-            problems.append(Problem("two-roles", "error", message, column=name))
+            problems.append(Finding("two-roles", "error", message, column=name))
         seen[name] = part
     if not roles.features(table):
         message = "No profile attribute is left besides the sensitive, label and ignored columns."
-        problems.append(Problem("no-attributes", "error", message, "Ignore fewer columns."))
+        problems.append(Finding("no-attributes", "error", message, "Ignore fewer columns."))
     return problems
 
 
-def _group_problems(column: pd.Series[Any], roles: ColumnRoles) -> list[Problem]:
-    def wrong(code: str, message: str, remedy: str = "") -> list[Problem]:
-        return [Problem(code, "error", message, remedy, column=roles.sensitive)]
+def _group_problems(column: pd.Series[Any], roles: ColumnRoles) -> list[Finding]:
+    def wrong(code: str, message: str, remedy: str = "") -> list[Finding]:
+        return [Finding(code, "error", message, remedy, column=roles.sensitive)]
 
     if roles.cut is not None:
         if roles.groups is not None:

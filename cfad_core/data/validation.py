@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.data.encoding import MAX_LEVELS, as_texts, kind_of, too_large, unreadable
-from cfad_core.data.findings import Problem
+from cfad_core.data.findings import Finding
 from cfad_core.data.groups import Groups, listed, matches
 from cfad_core.data.roles import ColumnRoles, resolve_roles, role_problems
 
@@ -24,7 +24,7 @@ _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no 
 _ROWS_A_VALUE = 20  # on average, for a column that tells another one exactly to mean something
 
 
-def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None = None) -> list[Problem]:
+def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None = None) -> list[Finding]:
     """Every problem of a table in these roles, errors first.
 
     Parameters
@@ -54,15 +54,15 @@ def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None 
     return sorted(problems, key=lambda problem: rank[problem.severity])
 
 
-def column_problems(cells: pd.Series[Any]) -> list[Problem]:
+def column_problems(cells: pd.Series[Any]) -> list[Finding]:
     """What is wrong with one attribute."""
     name, n = str(cells.name), len(cells)
     missing = int(cells.isna().sum())
     if missing == n:
-        return [Problem("all-missing", "error", f"Column '{name}' has no values at all.", "Ignore it.", name, n)]
+        return [Finding("all-missing", "error", f"Column '{name}' has no values at all.", "Ignore it.", name, n)]
     if n - missing < _MIN_KNOWN:
         message = f"Column '{name}' has values in {n - missing} of {n} rows only; at least {_MIN_KNOWN} are needed."
-        return [Problem("nearly-empty", "error", message, "Ignore it.", name, missing)]
+        return [Finding("nearly-empty", "error", message, "Ignore it.", name, missing)]
     kind = kind_of(cells)
     problems = []
     if kind == "category":
@@ -70,36 +70,36 @@ def column_problems(cells: pd.Series[Any]) -> list[Problem]:
     elif kind == "number" and (infinite := too_large(cells)).any():
         count = int(infinite.sum())
         message = f"Column '{name}' has {count} infinite {_cells(count)}."
-        problems.append(Problem("infinite", "error", message, "Correct them, or ignore the column.", name, count))
+        problems.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
     distinct = cells.nunique()
     if distinct == 1 and not missing:
         message = f"Column '{name}' never changes and tells nothing."
-        problems.append(Problem("constant", "warning", message, "Ignore it.", name, n))
+        problems.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
         filled = "are a category of their own" if kind == "category" else "are filled with the median"
         message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {filled}."
         remedy = "Consider ignoring the column." if missing > _MOSTLY_MISSING * n else ""
-        problems.append(Problem("missing", "warning", message, remedy, name, missing))
+        problems.append(Finding("missing", "warning", message, remedy, name, missing))
     return problems
 
 
-def _category_problems(cells: pd.Series[Any], name: str) -> list[Problem]:
+def _category_problems(cells: pd.Series[Any], name: str) -> list[Finding]:
     text = unreadable(cells)
     count, known = int(text.sum()), int(cells.notna().sum())
     if 0 < count <= (1.0 - _MOSTLY_NUMBERS) * known:
         message = f"Column '{name}' holds numbers, but {count} {_cells(count)} text, such as '{cells[text].iloc[0]}'."
-        return [Problem("mixed", "error", message, "Correct them, or ignore the column.", name, count)]
+        return [Finding("mixed", "error", message, "Correct them, or ignore the column.", name, count)]
     distinct = cells.nunique()
     if distinct > max(MAX_LEVELS, _TEXT_SHARE * len(cells)):
         message = f"Column '{name}' looks like names or free text ({distinct} values in {len(cells)} rows)."
-        return [Problem("free-text", "error", message, "Ignore it.", name, distinct)]
+        return [Finding("free-text", "error", message, "Ignore it.", name, distinct)]
     if distinct > MAX_LEVELS:
         message = f"Column '{name}' has {distinct} values; the {MAX_LEVELS - 1} most frequent ones are told apart."
-        return [Problem("high-cardinality", "warning", message, "Merge values that belong together.", name, distinct)]
+        return [Finding("high-cardinality", "warning", message, "Merge values that belong together.", name, distinct)]
     return []
 
 
-def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, which: str) -> list[Problem]:
+def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, which: str) -> list[Finding]:
     outside = int((signs == 0.0).sum())
     if not outside:
         return []
@@ -107,10 +107,10 @@ def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, wh
     message = (
         f"{outside} of {len(signs)} {which} are left out: their '{sensitive}' is neither '{first}' nor '{second}'."
     )
-    return [Problem("rows-outside-groups", "info", message, column=sensitive, count=outside)]
+    return [Finding("rows-outside-groups", "info", message, column=sensitive, count=outside)]
 
 
-def _size_problems(signs: NDArray[np.float64], groups: Groups, sensitive: str) -> list[Problem]:
+def _size_problems(signs: NDArray[np.float64], groups: Groups, sensitive: str) -> list[Finding]:
     problems = []
     total = int((signs != 0.0).sum())
     for sign, group in zip((-1.0, 1.0), groups.names, strict=True):
@@ -118,20 +118,20 @@ def _size_problems(signs: NDArray[np.float64], groups: Groups, sensitive: str) -
         if rows < MIN_GROUP_ROWS:
             message = f"Group '{group}' of '{sensitive}' has {rows} rows; at least {MIN_GROUP_ROWS} are needed."
             remedy = "Bring more rows, or compare larger groups."
-            problems.append(Problem("small-group", "error", message, remedy, sensitive, rows))
+            problems.append(Finding("small-group", "error", message, remedy, sensitive, rows))
         elif rows < _SMALL_GROUP * total:
             message = f"Group '{group}' of '{sensitive}' has {rows} of {total} rows: few to learn from."
-            problems.append(Problem("small-group", "warning", message, "", sensitive, rows))
+            problems.append(Finding("small-group", "warning", message, "", sensitive, rows))
     if total < MIN_TRAINING_ROWS:
         message = f"There are {total} rows in the two groups; at least {MIN_TRAINING_ROWS} are needed."
-        problems.append(Problem("few-rows", "error", message, "Bring more rows.", count=total))
+        problems.append(Finding("few-rows", "error", message, "Bring more rows.", count=total))
     elif total < _FEW_ROWS:
         message = f"{total} rows are few: the learned graph, and all that rests on it, is uncertain."
-        problems.append(Problem("few-rows", "warning", message, "", count=total))
+        problems.append(Finding("few-rows", "warning", message, "", count=total))
     return problems
 
 
-def _label_problems(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Problem]:
+def _label_problems(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Finding]:
     if roles.label is None:
         return []
     name, problems = roles.label, []
@@ -139,20 +139,20 @@ def _label_problems(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame
     missing = sum(int(table[name].isna().sum()) for table in tables)
     if missing:
         message = f"The label column '{name}' has {missing} missing {_cells(missing)}."
-        problems.append(Problem("label-missing", "error", message, "Fill or drop these rows.", name, missing))
+        problems.append(Finding("label-missing", "error", message, "Fill or drop these rows.", name, missing))
     anomalies = [matches(table[name], str(roles.anomaly)) for table in tables]
     if not any(found.any() for found in anomalies):
         message = f"No cell of the label column '{name}' is '{roles.anomaly}'; it holds {listed(inside[name])}."
         remedy = "Name the value that means anomaly, or leave the label out."
-        problems.append(Problem("one-label", "error", message, remedy, name))
+        problems.append(Finding("one-label", "error", message, remedy, name))
     elif anomalies[0].all():
         message = f"All {len(inside)} rows to learn from are anomalies by '{name}'; a detector learns from normal ones."
         remedy = "Name the value that means anomaly, or bring normal rows."
-        problems.append(Problem("one-label", "error", message, remedy, name, len(inside)))
+        problems.append(Finding("one-label", "error", message, remedy, name, len(inside)))
     return problems
 
 
-def _copies(inside: pd.DataFrame, roles: ColumnRoles, signs: NDArray[np.float64]) -> list[Problem]:
+def _copies(inside: pd.DataFrame, roles: ColumnRoles, signs: NDArray[np.float64]) -> list[Finding]:
     """Attributes that tell the label, or the group, exactly."""
     problems = []
     told: list[tuple[NDArray[Any], str, str]] = [(signs, f"the group of '{roles.sensitive}'", "sensitive-copied")]
@@ -165,7 +165,7 @@ def _copies(inside: pd.DataFrame, roles: ColumnRoles, signs: NDArray[np.float64]
         for target, what, code in told:
             if _determines(values, target):
                 message = f"Column '{name}' tells {what} exactly."
-                problems.append(Problem(code, "warning", message, "Ignore it unless that is meant.", name, len(inside)))
+                problems.append(Finding(code, "warning", message, "Ignore it unless that is meant.", name, len(inside)))
     return problems
 
 
@@ -176,33 +176,33 @@ def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
     return len(targets) > 1 and pairs == len(np.unique(values))
 
 
-def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     columns = [roles.sensitive, *([roles.label] if roles.label else []), *roles.features(inside)]
     count = int(inside[columns].duplicated().sum())
     if not count:
         return []
     message = f"{count} of {len(inside)} rows repeat an earlier one in every column that is used."
     remedy = "Remove them if they are the same people twice."
-    return [Problem("duplicates", "info" if count < 0.05 * len(inside) else "warning", message, remedy, count=count)]
+    return [Finding("duplicates", "info" if count < 0.05 * len(inside) else "warning", message, remedy, count=count)]
 
 
-def _test_problems(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+def _test_problems(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     needed = [roles.sensitive, *([roles.label] if roles.label is not None else []), *roles.features(table)]
     missing = [str(name) for name in needed if name not in test.columns]
     if missing:
         message = f"The test table lacks columns of the training table: {', '.join(missing[:10])}."
-        return [Problem("test-columns", "error", message, "Add them, or ignore them.", count=len(missing))]
+        return [Finding("test-columns", "error", message, "Add them, or ignore them.", count=len(missing))]
     signs = roles.grouping.signs(test[roles.sensitive])
     problems = _rows_outside(signs, roles.grouping, roles.sensitive, "test rows")
     if not (signs != 0.0).any():
         message = f"No test row belongs to one of the groups {' and '.join(repr(n) for n in roles.grouping.names)}."
-        problems.append(Problem("no-test-rows", "error", message, "Bring rows of these groups.", roles.sensitive))
+        problems.append(Finding("no-test-rows", "error", message, "Bring rows of these groups.", roles.sensitive))
     if roles.label is not None and not test[roles.label].isna().any():
         found = matches(test[roles.label], str(roles.anomaly))[signs != 0.0]
         if len(found) and (found.all() or not found.any()):
             kind = "anomalies" if found.all() else "normal"
             message = f"All {len(found)} test rows are {kind} by '{roles.label}': F1 and AUC are undefined."
-            problems.append(Problem("one-test-label", "warning", message, "", roles.label, len(found)))
+            problems.append(Finding("one-test-label", "warning", message, "", roles.label, len(found)))
     return problems
 
 

@@ -33,7 +33,7 @@ from cfad_core.core.config import (
     FairodConfig,
     Knowledge,
 )
-from cfad_core.data.findings import Problem
+from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import published
@@ -736,8 +736,8 @@ def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tupl
 
 
 def test_many_notices_of_one_kind_are_one_line() -> None:
-    alike = [Problem("missing", "warning", f"Column 'c{k}' ...", column=f"c{k}", count=k) for k in range(4)]
-    useless = [Problem("fair-because-useless", "warning", f"{name} ranks hardly.") for name in ("ae", "cfad", "twin")]
+    alike = [Finding("missing", "warning", f"Column 'c{k}' ...", column=f"c{k}", count=k) for k in range(4)]
+    useless = [Finding("fair-because-useless", "warning", f"{name} ranks hardly.") for name in ("ae", "cfad", "twin")]
     lines = [text.replace("\\", "") for _, text in merge_alike([*alike, *useless])]
     assert lines[0].endswith("c0 (0), c1 (1), c2 (2), c3 (3).")
     assert lines[1:] == ["ae ranks hardly.", "cfad ranks hardly.", "twin ranks hardly."]

@@ -11,7 +11,7 @@ from cfad_core.apps.dashboard.state import Draft
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.formats import percent
 from cfad_core.data.encoding import kind_of
-from cfad_core.data.findings import Problem
+from cfad_core.data.findings import Finding
 from cfad_core.data.groups import matches
 from cfad_core.data.roles import ColumnRoles, resolve_roles, role_problems
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_groups, suggest_roles
@@ -155,7 +155,7 @@ def show_sizes(draft: Draft, roles: ColumnRoles) -> None:
     columns[3].caption("that the detector sees")
 
 
-def show_problems(problems: Sequence[Problem]) -> None:
+def show_problems(problems: Sequence[Finding]) -> None:
     """What stands in the way, then what is worth knowing; the same of many columns in one line."""
     for problem in problems:
         if problem.severity == "error":
@@ -165,9 +165,9 @@ def show_problems(problems: Sequence[Problem]) -> None:
         (st.warning if severity == "warning" else st.info)(text)
 
 
-def merge_alike(problems: Sequence[Problem]) -> list[tuple[str, str]]:
+def merge_alike(problems: Sequence[Finding]) -> list[tuple[str, str]]:
     """Severity and text; more than two of one kind become one line that names the columns."""
-    kinds: dict[str, list[Problem]] = {}
+    kinds: dict[str, list[Finding]] = {}
     for problem in problems:
         kinds.setdefault(problem.code, []).append(problem)
     lines: list[tuple[str, str]] = []
