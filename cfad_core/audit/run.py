@@ -26,9 +26,9 @@ from cfad_core.core.config import METHODS, AuditConfig, DiscoveryConfig, TwinRul
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress, Renamed, Silent
 from cfad_core.data.encoding import Encoding, fit_encoding
-from cfad_core.data.findings import Finding, refuse_errors
+from cfad_core.data.findings import Finding
 from cfad_core.data.groups import matches
-from cfad_core.data.roles import ColumnRoles, resolve_roles
+from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import digest
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
@@ -177,9 +177,8 @@ def _prepare(
         raise InvalidDataError("True counterfactuals need the test table that they belong to.")
     table = table.reset_index(drop=True).rename(columns=str)
     test = None if test is None else test.rename(columns=str)
-    problems = validate(table, roles, test)
-    refuse_errors(problems)
-    roles = resolve_roles(table, roles)
+    validation = validate(table, roles, test)
+    roles = validation.usable_roles()
     rng = np.random.default_rng(config.seed)
     pool = _rows_in_groups(table, roles)
     if test is None:
@@ -214,7 +213,7 @@ def _prepare(
         if (truth[:, 0] != -people[:, 0]).any():
             raise InvalidDataError("In the true counterfactuals every person must belong to the other group.")
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    notices = list(problems)
+    notices = list(validation.findings)
     for name, count in encoding.unknown(testing).items():
         message = f"{count} test rows have a '{name}' that training rows do not; it stands for the most frequent one."
         notices.append(Finding("unknown-categories", "warning", message))
