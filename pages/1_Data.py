@@ -1,4 +1,4 @@
-"""Data: bring a table, say what its columns are for, see its problems."""
+"""Data: upload or pick a table, say what its columns are for, see what was found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import BUILT_IN
-from cfad_core.apps.dashboard.roles_editor import edit_roles, show_problems, show_sizes
+from cfad_core.apps.dashboard.roles_editor import edit_roles, show_findings, show_sizes
 from cfad_core.apps.dashboard.state import Draft, draft, keep
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
@@ -23,7 +23,7 @@ with own:
     file = st.file_uploader(
         "Upload a table with a header line",
         type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
-        help="CSV or TSV (delimiter, decimal mark and encoding are told; .gz too), Parquet or Excel.",
+        help="CSV or TSV (delimiter, decimal mark and encoding are recognised; .gz too), Parquet or Excel.",
     )
     sheet = None
     if file is not None:
@@ -37,7 +37,7 @@ with own:
                     keep(Draft(table=read_table(content, name=file.name, sheet=sheet), source=file.name))
                 st.session_state["read"] = mark
         except Exception as error:  # whatever a file may hold, the page says so
-            other = "This is no table that can be read, whatever its name says. Save it again as CSV or Excel."
+            other = "This file holds no table that can be read, whatever its name says. Save it again as CSV or Excel."
             st.error(as_text(error, 500) if isinstance(error, CfadError) else other)
             st.session_state.pop("draft", None)  # not the table before it
             st.session_state.pop("read", None)
@@ -64,11 +64,12 @@ roles, roots = edit_roles(now)
 if roles is None:
     st.button("Continue", disabled=True)
     st.stop()
-problems = validate(now.table, roles, now.test)
-show_sizes(now, roles)
-show_problems(problems)
-blocked = any(problem.severity == "error" for problem in problems)
-if st.button("Continue", type="primary", disabled=blocked, help="Choose settings and start the audit."):
+validation = validate(now.table, roles, now.test)
+if validation.roles is not None:
+    show_sizes(now.table, validation.roles)
+show_findings(validation.findings)
+usable = validation.is_usable
+if st.button("Continue", type="primary", disabled=not usable, help="Choose settings and start the audit."):
     keep(dataclasses.replace(now, roles=roles, roots=roots))
     st.query_params.pop("audit", None)
     st.session_state.pop("audit", None)

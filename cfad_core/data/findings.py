@@ -1,26 +1,27 @@
-"""What is wrong, or worth knowing, about a table: each problem with its remedy."""
+"""What is wrong with a table or an audit, or worth knowing: each finding with its remedy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from cfad_core.core.config import from_plain
 from cfad_core.core.errors import InvalidDataError
 
 Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One problem.
+class Finding:
+    """One thing that the reader must know.
 
     Attributes
     ----------
-    code : stable name of the kind of problem
-    severity : an ``error`` stands in the way of an audit
+    code : stable name of the kind of finding
+    severity : an ``error`` prevents an audit
     message, remedy : what was found, and what to do about it
-    column, count : where, and in how many rows (or values)
+    column, count : where, and in how many rows (or values), if it is about one column
     """
 
     code: str
@@ -35,15 +36,29 @@ class Problem:
         """Message and remedy."""
         return f"{self.message} {self.remedy}".strip()
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; the message includes the remedy."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.text,
+            "column": self.column,
+            "count": self.count,
+        }
 
-def refuse_errors(problems: Iterable[Problem]) -> None:
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Finding:
+        return from_plain(Finding, values, "notice")
+
+
+def refuse_errors(findings: Iterable[Finding]) -> None:
     """Raise all errors at once, one a line.
 
     Raises
     ------
     InvalidDataError
-        If there is an error among the problems.
+        If there is an error among the findings.
     """
-    errors = [problem.text for problem in problems if problem.severity == "error"]
+    errors = [finding.text for finding in findings if finding.severity == "error"]
     if errors:
         raise InvalidDataError("\n".join(errors))

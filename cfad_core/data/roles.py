@@ -12,7 +12,7 @@ import pandas as pd
 
 from cfad_core.core.config import from_plain
 from cfad_core.core.errors import InvalidDataError
-from cfad_core.data.findings import Problem, refuse_errors
+from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
 
 
@@ -55,7 +55,7 @@ class ColumnRoles:
 
     @property
     def grouping(self) -> Groups:
-        """The two groups, once they are settled by ``resolve_roles``."""
+        """The two groups, once ``resolve_roles`` or ``validate`` settled them."""
         if self.cut is None and self.groups is None:
             raise InvalidDataError("The two groups of the sensitive column must be settled first.")
         return Groups(self.groups or (), self.cut)
@@ -67,37 +67,42 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
     Raises
     ------
     InvalidDataError
-        With all that is wrong: columns that do not exist or play two parts, groups that cannot be told.
+        With all that is wrong: columns that do not exist or have two roles, groups that cannot be found.
     """
-    refuse_errors(role_problems(table, roles))
+    refuse_errors(role_findings(table, roles))
+    return settle_groups(table, roles)
+
+
+def settle_groups(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
+    """Name the two groups of a column with two values; the roles must be free of errors."""
     if roles.groups is None and roles.cut is None:
         first, second = _distinct(table[roles.sensitive])
         return dataclasses.replace(roles, groups=(str(first), str(second)))
     return roles
 
 
-def role_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
-    """What stands in the way of these roles; all at once."""
+def role_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
+    """Every error of these roles, all at once; none if the table can be used with them."""
     twice = sorted({str(name) for name in table.columns[table.columns.duplicated()]})
     if twice:
         message = f"Several columns have the same name: {', '.join(twice[:10])}."
-        return [Problem("duplicate-columns", "error", message, "Rename them.", twice[0], len(twice))]
-    problems = _column_problems(table, roles)
+        return [Finding("duplicate-columns", "error", message, "Rename them.", twice[0], len(twice))]
+    findings = _column_findings(table, roles)
     if roles.sensitive in table.columns:
-        problems += _group_problems(table[roles.sensitive], roles)
+        findings += _group_findings(table[roles.sensitive], roles)
     if roles.label is None:
         if roles.anomaly is not None:
             message = f"The anomaly value '{roles.anomaly}' needs a label column."
-            problems.append(Problem("no-label", "error", message, "Name it, or drop the value."))
+            findings.append(Finding("no-label", "error", message, "Name it, or drop the value."))
     elif roles.label in table.columns and roles.anomaly is None:
         message = f"The label column '{roles.label}' holds {listed(table[roles.label])}."
         remedy = f"Say which value of the label column '{roles.label}' means anomaly."
-        problems.append(Problem("no-anomaly-value", "error", message, remedy, column=roles.label))
-    return problems
+        findings.append(Finding("no-anomaly-value", "error", message, remedy, column=roles.label))
+    return findings
 
 
-def _column_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
-    problems = []
+def _column_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
+    findings = []
     parts = [("sensitive", roles.sensitive), ("label", roles.label), *(("ignored", name) for name in roles.ignore)]
     seen: dict[str, str] = {}
     for part, name in parts:
@@ -105,20 +110,20 @@ def _column_problems(table: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
             continue
         if name not in table.columns:
             message = f"The {part} column '{name}' is not in the table; it has: {', '.join(map(str, table.columns))}."
-            problems.append(Problem("unknown-column", "error", message, column=name))
+            findings.append(Finding("unknown-column", "error", message, column=name))
         elif seen.get(name, part) != part:
             message = f"Column '{name}' cannot be both {seen[name]} and {part}."
-            problems.append(Problem("two-roles", "error", message, column=name))
+            findings.append(Finding("two-roles", "error", message, column=name))
         seen[name] = part
     if not roles.features(table):
         message = "No profile attribute is left besides the sensitive, label and ignored columns."
-        problems.append(Problem("no-attributes", "error", message, "Ignore fewer columns."))
-    return problems
+        findings.append(Finding("no-attributes", "error", message, "Ignore fewer columns."))
+    return findings
 
 
-def _group_problems(column: pd.Series[Any], roles: ColumnRoles) -> list[Problem]:
-    def wrong(code: str, message: str, remedy: str = "") -> list[Problem]:
-        return [Problem(code, "error", message, remedy, column=roles.sensitive)]
+def _group_findings(column: pd.Series[Any], roles: ColumnRoles) -> list[Finding]:
+    def wrong(code: str, message: str, remedy: str = "") -> list[Finding]:
+        return [Finding(code, "error", message, remedy, column=roles.sensitive)]
 
     if roles.cut is not None:
         if roles.groups is not None:
@@ -139,10 +144,10 @@ def _group_problems(column: pd.Series[Any], roles: ColumnRoles) -> list[Problem]
     ):
         return wrong("same-group", f"The two groups must differ; '{roles.groups[0]}' and '{roles.groups[1]}' do not.")
     return [
-        problem
+        finding
         for group in roles.groups
         if not matches(column, group).any()
-        for problem in wrong(
+        for finding in wrong(
             "unknown-group", f"No row of '{roles.sensitive}' holds the group '{group}'; it holds {listed(column)}."
         )
     ]

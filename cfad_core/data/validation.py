@@ -1,7 +1,8 @@
-"""Whether a table can be audited, and what its reader must know: all problems at once."""
+"""Whether a table can be audited, and what its reader must know: everything at once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.data.encoding import MAX_LEVELS, as_texts, kind_of, too_large, unreadable
-from cfad_core.data.findings import Problem
+from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
-from cfad_core.data.roles import ColumnRoles, resolve_roles, role_problems
+from cfad_core.data.roles import ColumnRoles, role_findings, settle_groups
 
 MIN_GROUP_ROWS = 30
 MIN_TRAINING_ROWS = 100
@@ -21,85 +22,129 @@ _MOSTLY_NUMBERS = 0.9
 _MOSTLY_MISSING = 0.5
 _MIN_KNOWN = 10  # cells, so that both the rows to learn from and those to judge have some
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
-_ROWS_A_VALUE = 20  # on average, for a column that tells another one exactly to mean something
+_ROWS_A_VALUE = 20  # on average, for a column that determines another one exactly to mean something
 
 
-def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None = None) -> list[Problem]:
-    """Every problem of a table in these roles, errors first.
+@dataclass(frozen=True)
+class Validation:
+    """What was found about a table in its roles.
+
+    Attributes
+    ----------
+    findings : errors first
+    roles : with the two groups settled; None if the roles do not fit the table
+    """
+
+    findings: tuple[Finding, ...]
+    roles: ColumnRoles | None
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that prevent an audit."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the table can be audited."""
+        return self.roles is not None and not self.errors
+
+    def usable_roles(self) -> ColumnRoles:
+        """The roles, with the two groups settled.
+
+        Raises
+        ------
+        InvalidDataError
+            With every error, one a line.
+        """
+        refuse_errors(self.findings)
+        assert self.roles is not None  # without roles there are errors
+        return self.roles
+
+
+def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None = None) -> Validation:
+    """Check the roles, then the table in these roles; find everything at once.
 
     Parameters
     ----------
     table : the people to learn from
     test : the people to judge, if they come in a table of their own
     """
-    problems = role_problems(table, roles)
-    if any(problem.code == "duplicate-columns" for problem in problems):
-        return problems
-    if problems:  # of columns that exist, tell what is wrong with them all the same
-        ignored = {roles.sensitive, roles.label, *roles.ignore}
-        return [*problems, *(p for name in table.columns if name not in ignored for p in column_problems(table[name]))]
-    roles = resolve_roles(table, roles)
-    groups = roles.grouping
-    signs = groups.signs(table[roles.sensitive])
-    problems += _rows_outside(signs, groups, roles.sensitive, "rows")
-    inside = table[signs != 0.0]
-    problems += _size_problems(signs, groups, roles.sensitive)
-    problems += _label_problems(inside, roles, test)
-    problems += [problem for name in roles.features(table) for problem in column_problems(inside[name])]
-    problems += _copies(inside, roles, signs[signs != 0.0])
-    problems += _duplicates(inside, roles)
+    findings = role_findings(table, roles)
+    if any(finding.code == "duplicate-columns" for finding in findings):
+        return Validation(tuple(findings), None)
+    if findings:  # the other columns can be checked all the same
+        special = {roles.sensitive, roles.label, *roles.ignore}
+        others = [name for name in table.columns if name not in special]
+        return Validation((*findings, *(f for name in others for f in column_findings(table[name]))), None)
+    roles = settle_groups(table, roles)
+    findings = _table_findings(table, roles, test)
     if test is not None:
-        problems += _test_problems(table, test, roles)
+        findings += _test_findings(table, test, roles)
     rank = {"error": 0, "warning": 1, "info": 2}
-    return sorted(problems, key=lambda problem: rank[problem.severity])
+    return Validation(tuple(sorted(findings, key=lambda finding: rank[finding.severity])), roles)
 
 
-def column_problems(cells: pd.Series[Any]) -> list[Problem]:
+def _table_findings(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Finding]:
+    signs = roles.grouping.signs(table[roles.sensitive])
+    inside = table[signs != 0.0]
+    return [
+        *_rows_outside(signs, roles.grouping, roles.sensitive, "rows"),
+        *_size_findings(signs, roles.grouping, roles.sensitive),
+        *_label_findings(inside, roles, test),
+        *(finding for name in roles.features(table) for finding in column_findings(inside[name])),
+        *_copies(inside, roles, signs[signs != 0.0]),
+        *_duplicates(inside, roles),
+    ]
+
+
+def column_findings(cells: pd.Series[Any]) -> list[Finding]:
     """What is wrong with one attribute."""
     name, n = str(cells.name), len(cells)
     missing = int(cells.isna().sum())
     if missing == n:
-        return [Problem("all-missing", "error", f"Column '{name}' has no values at all.", "Ignore it.", name, n)]
+        return [Finding("all-missing", "error", f"Column '{name}' has no values at all.", "Ignore it.", name, n)]
     if n - missing < _MIN_KNOWN:
         message = f"Column '{name}' has values in {n - missing} of {n} rows only; at least {_MIN_KNOWN} are needed."
-        return [Problem("nearly-empty", "error", message, "Ignore it.", name, missing)]
+        return [Finding("nearly-empty", "error", message, "Ignore it.", name, missing)]
     kind = kind_of(cells)
-    problems = []
+    findings = []
     if kind == "category":
-        problems += _category_problems(cells, name)
+        findings += _category_findings(cells, name)
     elif kind == "number" and (infinite := too_large(cells)).any():
         count = int(infinite.sum())
         message = f"Column '{name}' has {count} infinite {_cells(count)}."
-        problems.append(Problem("infinite", "error", message, "Correct them, or ignore the column.", name, count))
+        findings.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
     distinct = cells.nunique()
     if distinct == 1 and not missing:
-        message = f"Column '{name}' never changes and tells nothing."
-        problems.append(Problem("constant", "warning", message, "Ignore it.", name, n))
+        message = f"Column '{name}' never changes, so it says nothing about anybody."
+        findings.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
         filled = "are a category of their own" if kind == "category" else "are filled with the median"
         message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {filled}."
         remedy = "Consider ignoring the column." if missing > _MOSTLY_MISSING * n else ""
-        problems.append(Problem("missing", "warning", message, remedy, name, missing))
-    return problems
+        findings.append(Finding("missing", "warning", message, remedy, name, missing))
+    return findings
 
 
-def _category_problems(cells: pd.Series[Any], name: str) -> list[Problem]:
+def _category_findings(cells: pd.Series[Any], name: str) -> list[Finding]:
     text = unreadable(cells)
     count, known = int(text.sum()), int(cells.notna().sum())
     if 0 < count <= (1.0 - _MOSTLY_NUMBERS) * known:
-        message = f"Column '{name}' holds numbers, but {count} {_cells(count)} text, such as '{cells[text].iloc[0]}'."
-        return [Problem("mixed", "error", message, "Correct them, or ignore the column.", name, count)]
+        message = (
+            f"Column '{name}' holds numbers, but text in {count} {_cells(count)}, such as '{cells[text].iloc[0]}'."
+        )
+        return [Finding("mixed", "error", message, "Correct them, or ignore the column.", name, count)]
     distinct = cells.nunique()
     if distinct > max(MAX_LEVELS, _TEXT_SHARE * len(cells)):
         message = f"Column '{name}' looks like names or free text ({distinct} values in {len(cells)} rows)."
-        return [Problem("free-text", "error", message, "Ignore it.", name, distinct)]
+        return [Finding("free-text", "error", message, "Ignore it.", name, distinct)]
     if distinct > MAX_LEVELS:
-        message = f"Column '{name}' has {distinct} values; the {MAX_LEVELS - 1} most frequent ones are told apart."
-        return [Problem("high-cardinality", "warning", message, "Merge values that belong together.", name, distinct)]
+        message = f"Column '{name}' has {distinct} values; the {MAX_LEVELS - 1} most frequent ones are distinguished."
+        return [Finding("high-cardinality", "warning", message, "Merge values that belong together.", name, distinct)]
     return []
 
 
-def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, which: str) -> list[Problem]:
+def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, which: str) -> list[Finding]:
     outside = int((signs == 0.0).sum())
     if not outside:
         return []
@@ -107,66 +152,68 @@ def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, wh
     message = (
         f"{outside} of {len(signs)} {which} are left out: their '{sensitive}' is neither '{first}' nor '{second}'."
     )
-    return [Problem("rows-outside-groups", "info", message, column=sensitive, count=outside)]
+    return [Finding("rows-outside-groups", "info", message, column=sensitive, count=outside)]
 
 
-def _size_problems(signs: NDArray[np.float64], groups: Groups, sensitive: str) -> list[Problem]:
-    problems = []
+def _size_findings(signs: NDArray[np.float64], groups: Groups, sensitive: str) -> list[Finding]:
+    findings = []
     total = int((signs != 0.0).sum())
     for sign, group in zip((-1.0, 1.0), groups.names, strict=True):
         rows = int((signs == sign).sum())
         if rows < MIN_GROUP_ROWS:
             message = f"Group '{group}' of '{sensitive}' has {rows} rows; at least {MIN_GROUP_ROWS} are needed."
             remedy = "Bring more rows, or compare larger groups."
-            problems.append(Problem("small-group", "error", message, remedy, sensitive, rows))
+            findings.append(Finding("small-group", "error", message, remedy, sensitive, rows))
         elif rows < _SMALL_GROUP * total:
             message = f"Group '{group}' of '{sensitive}' has {rows} of {total} rows: few to learn from."
-            problems.append(Problem("small-group", "warning", message, "", sensitive, rows))
+            findings.append(Finding("small-group", "warning", message, "", sensitive, rows))
     if total < MIN_TRAINING_ROWS:
         message = f"There are {total} rows in the two groups; at least {MIN_TRAINING_ROWS} are needed."
-        problems.append(Problem("few-rows", "error", message, "Bring more rows.", count=total))
+        findings.append(Finding("few-rows", "error", message, "Bring more rows.", count=total))
     elif total < _FEW_ROWS:
         message = f"{total} rows are few: the learned graph, and all that rests on it, is uncertain."
-        problems.append(Problem("few-rows", "warning", message, "", count=total))
-    return problems
+        findings.append(Finding("few-rows", "warning", message, "", count=total))
+    return findings
 
 
-def _label_problems(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Problem]:
+def _label_findings(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Finding]:
     if roles.label is None:
         return []
-    name, problems = roles.label, []
+    name, findings = roles.label, []
     tables = [inside] if test is None or name not in test.columns else [inside, test]
     missing = sum(int(table[name].isna().sum()) for table in tables)
     if missing:
         message = f"The label column '{name}' has {missing} missing {_cells(missing)}."
-        problems.append(Problem("label-missing", "error", message, "Fill or drop these rows.", name, missing))
+        findings.append(
+            Finding("label-missing", "error", message, "Fill these cells, or drop their rows.", name, missing)
+        )
     anomalies = [matches(table[name], str(roles.anomaly)) for table in tables]
     if not any(found.any() for found in anomalies):
         message = f"No cell of the label column '{name}' is '{roles.anomaly}'; it holds {listed(inside[name])}."
         remedy = "Name the value that means anomaly, or leave the label out."
-        problems.append(Problem("one-label", "error", message, remedy, name))
+        findings.append(Finding("one-label", "error", message, remedy, name))
     elif anomalies[0].all():
         message = f"All {len(inside)} rows to learn from are anomalies by '{name}'; a detector learns from normal ones."
         remedy = "Name the value that means anomaly, or bring normal rows."
-        problems.append(Problem("one-label", "error", message, remedy, name, len(inside)))
-    return problems
+        findings.append(Finding("one-label", "error", message, remedy, name, len(inside)))
+    return findings
 
 
-def _copies(inside: pd.DataFrame, roles: ColumnRoles, signs: NDArray[np.float64]) -> list[Problem]:
-    """Attributes that tell the label, or the group, exactly."""
-    problems = []
-    told: list[tuple[NDArray[Any], str, str]] = [(signs, f"the group of '{roles.sensitive}'", "sensitive-copied")]
+def _copies(inside: pd.DataFrame, roles: ColumnRoles, signs: NDArray[np.float64]) -> list[Finding]:
+    """Attributes that determine the label, or the group, exactly."""
+    findings = []
+    targets: list[tuple[NDArray[Any], str, str]] = [(signs, f"the group of '{roles.sensitive}'", "sensitive-copied")]
     if roles.label is not None:
-        told.append((matches(inside[roles.label], str(roles.anomaly)), f"the label '{roles.label}'", "label-leak"))
+        targets.append((matches(inside[roles.label], str(roles.anomaly)), f"the label '{roles.label}'", "label-leak"))
     for name in roles.features(inside):
         if inside[name].nunique() * _ROWS_A_VALUE > len(inside):
             continue
         values, _ = pd.factorize(as_texts(inside[name]))
-        for target, what, code in told:
+        for target, what, code in targets:
             if _determines(values, target):
-                message = f"Column '{name}' tells {what} exactly."
-                problems.append(Problem(code, "warning", message, "Ignore it unless that is meant.", name, len(inside)))
-    return problems
+                message = f"Column '{name}' determines {what} exactly."
+                findings.append(Finding(code, "warning", message, "Ignore it unless that is meant.", name, len(inside)))
+    return findings
 
 
 def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
@@ -176,34 +223,34 @@ def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
     return len(targets) > 1 and pairs == len(np.unique(values))
 
 
-def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     columns = [roles.sensitive, *([roles.label] if roles.label else []), *roles.features(inside)]
     count = int(inside[columns].duplicated().sum())
     if not count:
         return []
     message = f"{count} of {len(inside)} rows repeat an earlier one in every column that is used."
     remedy = "Remove them if they are the same people twice."
-    return [Problem("duplicates", "info" if count < 0.05 * len(inside) else "warning", message, remedy, count=count)]
+    return [Finding("duplicates", "info" if count < 0.05 * len(inside) else "warning", message, remedy, count=count)]
 
 
-def _test_problems(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> list[Problem]:
+def _test_findings(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     needed = [roles.sensitive, *([roles.label] if roles.label is not None else []), *roles.features(table)]
     missing = [str(name) for name in needed if name not in test.columns]
     if missing:
         message = f"The test table lacks columns of the training table: {', '.join(missing[:10])}."
-        return [Problem("test-columns", "error", message, "Add them, or ignore them.", count=len(missing))]
+        return [Finding("test-columns", "error", message, "Add them, or ignore them.", count=len(missing))]
     signs = roles.grouping.signs(test[roles.sensitive])
-    problems = _rows_outside(signs, roles.grouping, roles.sensitive, "test rows")
+    findings = _rows_outside(signs, roles.grouping, roles.sensitive, "test rows")
     if not (signs != 0.0).any():
         message = f"No test row belongs to one of the groups {' and '.join(repr(n) for n in roles.grouping.names)}."
-        problems.append(Problem("no-test-rows", "error", message, "Bring rows of these groups.", roles.sensitive))
+        findings.append(Finding("no-test-rows", "error", message, "Bring rows of these groups.", roles.sensitive))
     if roles.label is not None and not test[roles.label].isna().any():
         found = matches(test[roles.label], str(roles.anomaly))[signs != 0.0]
         if len(found) and (found.all() or not found.any()):
             kind = "anomalies" if found.all() else "normal"
             message = f"All {len(found)} test rows are {kind} by '{roles.label}': F1 and AUC are undefined."
-            problems.append(Problem("one-test-label", "warning", message, "", roles.label, len(found)))
-    return problems
+            findings.append(Finding("one-test-label", "warning", message, "", roles.label, len(found)))
+    return findings
 
 
 def _cells(count: int) -> str:

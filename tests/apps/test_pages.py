@@ -33,7 +33,8 @@ from cfad_core.core.config import (
     FairodConfig,
     Knowledge,
 )
-from cfad_core.data.findings import Problem
+from cfad_core.data import roles as roles_module
+from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import published
@@ -317,6 +318,29 @@ def test_roles_come_back(home: Path) -> None:
     assert dataclasses.replace(kept, ignore=tuple(sorted(kept.ignore))) == dataclasses.replace(
         chosen, ignore=tuple(sorted(chosen.ignore))
     )
+
+
+def test_roles_are_checked_once_a_rerun(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = visit()
+    next(button for button in app.button if button.label == "Try the sample table").click().run()
+    checked = []
+    check = roles_module._column_findings
+    monkeypatch.setattr(roles_module, "_column_findings", lambda *given: checked.append(given) or check(*given))
+    app.run()
+    assert "What the columns are for" in said(app)
+    assert len(checked) == 1
+
+
+def test_roles_of_an_empty_column(home: Path) -> None:
+    app = visit()
+    next(button for button in app.button if button.label == "Try the sample table").click().run()
+    draft = app.session_state["draft"]
+    empty = draft.table.assign(nothing=np.nan)
+    app.session_state["draft"] = dataclasses.replace(draft, table=empty, roles=ColumnRoles("nothing"))
+    app.switch_page("pages/1_Data.py").run()
+    assert not app.exception, app.exception
+    assert "'nothing' has 0 values (nothing). There is nobody to compare with." in said(app).replace("\\", "")
+    assert next(button for button in app.button if button.label == "Continue").disabled
 
 
 def test_more_seeds(done: tuple[str, str], home: Path) -> None:
@@ -736,8 +760,8 @@ def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tupl
 
 
 def test_many_notices_of_one_kind_are_one_line() -> None:
-    alike = [Problem("missing", "warning", f"Column 'c{k}' ...", column=f"c{k}", count=k) for k in range(4)]
-    useless = [Problem("fair-because-useless", "warning", f"{name} ranks hardly.") for name in ("ae", "cfad", "twin")]
+    alike = [Finding("missing", "warning", f"Column 'c{k}' ...", column=f"c{k}", count=k) for k in range(4)]
+    useless = [Finding("fair-because-useless", "warning", f"{name} ranks hardly.") for name in ("ae", "cfad", "twin")]
     lines = [text.replace("\\", "") for _, text in merge_alike([*alike, *useless])]
     assert lines[0].endswith("c0 (0), c1 (1), c2 (2), c3 (3).")
     assert lines[1:] == ["ae ranks hardly.", "cfad ranks hardly.", "twin ranks hardly."]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.encoding import as_texts, fit_encoding, kind_of
 from cfad_core.data.readers import Limits, distinct_names, excel_sheets, read_table
-from cfad_core.data.roles import ColumnRoles, resolve_roles
+from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.suggestions import suggest_roles
 from cfad_core.data.validation import validate
 
@@ -49,7 +49,7 @@ def test_a_plain_table(tmp_path: Path) -> None:
         (b"a;b\n5.149;49,5\n900;1,5\n", {"a": [5149, 900], "b": [49.5, 1.5]}),  # thousands beside a decimal comma
     ],
 )
-def test_dialects_are_told(content: bytes, expected: dict) -> None:
+def test_dialects_are_recognised(content: bytes, expected: dict) -> None:
     pd.testing.assert_frame_equal(read_table(content, name="t.csv"), pd.DataFrame(expected), check_dtype=False)
 
 
@@ -208,9 +208,10 @@ def test_any_csv_table_is_read_validated_encoded_and_given_back(data: st.DataObj
     sensitive = str(table.columns[-1])
     suggestion = suggest_roles(table, sensitive=sensitive)
     roles = dataclasses.replace(suggestion.roles or ColumnRoles(sensitive), label=None, anomaly=None)
-    if any(problem.severity == "error" for problem in validate(table, roles)):
+    validation = validate(table, roles)
+    if not validation.is_usable:
         return
-    roles = resolve_roles(table, roles)
+    roles = validation.usable_roles()
     encoding = fit_encoding(table, roles, "auto")
     inside = table[encoding.in_groups(table)].reset_index(drop=True)
     x = encoding.encode(inside)

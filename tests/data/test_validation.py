@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from cfad_core.core.errors import InvalidDataError
+from cfad_core.data import roles as roles_module
+from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.validation import validate
 from tests.conftest import make_people
@@ -17,15 +22,53 @@ def people(n: int = 600) -> pd.DataFrame:
     return make_people(n, seed=0)
 
 
-def found(table: pd.DataFrame, roles: ColumnRoles = ROLES, test: pd.DataFrame | None = None) -> set[tuple]:
-    return {(p.code, p.severity, p.column, p.count) for p in validate(table, roles, test)}
+Found = tuple[str, str, str | None, int | None]
 
 
-def test_a_clean_table_has_no_problems() -> None:
-    assert validate(people(), ROLES) == []
+def found(table: pd.DataFrame, roles: ColumnRoles = ROLES, test: pd.DataFrame | None = None) -> set[Found]:
+    return {(f.code, f.severity, f.column, f.count) for f in validate(table, roles, test).findings}
 
 
-def spoiled(**cells: object) -> pd.DataFrame:
+def codes(table: pd.DataFrame, roles: ColumnRoles = ROLES) -> list[str]:
+    return [finding.code for finding in validate(table, roles).findings]
+
+
+def test_nothing_is_found_about_a_clean_table() -> None:
+    validation = validate(people(), ROLES)
+    assert validation.findings == ()
+    assert validation.is_usable
+    assert validation.usable_roles() == dataclasses.replace(ROLES, groups=("a", "b"))
+
+
+def test_roles_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = count_calls(monkeypatch, roles_module, "_column_findings")
+    validate(people(), ROLES, make_people(200, seed=1)).usable_roles()
+    assert len(checked) == 1
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[str]:
+    """A list that grows with every call of a module's function."""
+    calls: list[str] = []
+    function: Callable[..., Any] = getattr(module, name)
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(name)
+        return function(*arguments)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+def test_errors_of_the_table_leave_the_roles_settled() -> None:
+    validation = validate(spoiled(extra=np.nan), ROLES)
+    assert validation.roles == dataclasses.replace(ROLES, groups=("a", "b"))
+    assert [finding.code for finding in validation.errors] == ["all-missing"]
+    assert not validation.is_usable
+    with pytest.raises(InvalidDataError, match="Column 'extra' has no values at all. Ignore it."):
+        validation.usable_roles()
+
+
+def spoiled(**cells: Any) -> pd.DataFrame:
     return people().assign(**cells)
 
 
@@ -54,18 +97,57 @@ def spoiled(**cells: object) -> pd.DataFrame:
         (spoiled(fraud="yes"), ("one-label", "error", "fraud", 600)),
     ],
 )
-def test_each_problem_is_found(table: pd.DataFrame, expected: tuple) -> None:
+def test_each_finding_is_made(table: pd.DataFrame, expected: Found) -> None:
     assert expected in found(table)
-    problem = next(p for p in validate(table, ROLES) if p.code == expected[0])
-    assert problem.message.endswith(".")
-    if problem.severity == "error":
-        assert problem.remedy.endswith(".")
+    finding = next(f for f in validate(table, ROLES).findings if f.code == expected[0])
+    assert finding.message.endswith(".")
+    if finding.severity == "error":
+        assert finding.remedy.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (
+            spoiled(extra=people()["fraud"].map({"yes": 1, "no": 0})),
+            "Column 'extra' determines the label 'fraud' exactly. Ignore it unless that is meant.",
+        ),
+        (
+            spoiled(extra=people()["group"].str.upper()),
+            "Column 'extra' determines the group of 'group' exactly. Ignore it unless that is meant.",
+        ),
+        (
+            spoiled(extra=[f"town {k % 40}" for k in range(600)]),
+            "Column 'extra' has 40 values; the 29 most frequent ones are distinguished. Merge values that belong "
+            "together.",
+        ),
+        (
+            spoiled(extra=["?1"] * 5 + list(range(595))),
+            "Column 'extra' holds numbers, but text in 5 cells, such as '?1'. Correct them, or ignore the column.",
+        ),
+        (
+            spoiled(extra=[None] * 9 + ["x", "y", "y"] * 197),
+            "Column 'extra' has 9 missing cells of 600; they are a category of their own.",
+        ),
+        (
+            spoiled(extra=[np.nan] * 400 + list(range(200))),
+            "Column 'extra' has 400 missing cells of 600; they are filled with the median. Consider ignoring the "
+            "column.",
+        ),
+    ],
+)
+def test_what_a_finding_says(table: pd.DataFrame, text: str) -> None:
+    assert [finding.text for finding in validate(table, ROLES).findings] == [text]
 
 
 def test_one_group_only() -> None:
-    problems = validate(spoiled(group="a"), ROLES)
-    assert [(p.code, p.severity) for p in problems] == [("no-groups", "error")]
-    assert "There is nobody to compare with" in problems[0].text
+    validation = validate(spoiled(group="a"), ROLES)
+    message = "The sensitive column 'group' has 1 value ('a')."
+    assert validation.findings == (
+        Finding("no-groups", "error", message, "There is nobody to compare with.", column="group"),
+    )
+    assert validation.roles is None
+    assert not validation.is_usable
 
 
 def test_rows_outside_the_groups_are_counted_and_not_looked_at() -> None:
@@ -80,26 +162,26 @@ def test_rows_outside_the_groups_are_counted_and_not_looked_at() -> None:
 
 
 def test_wrong_roles_do_not_hide_wrong_columns() -> None:
-    table = spoiled(extra=np.nan)
-    codes = [p.code for p in validate(table, ColumnRoles("nobody", label="nothing"))]
-    assert codes == ["unknown-column", "unknown-column", "all-missing"]
+    wrong = ColumnRoles("nobody", label="nothing")
+    assert codes(spoiled(extra=np.nan), wrong) == ["unknown-column", "unknown-column", "all-missing"]
+    assert codes(pd.concat([people(), people()[["debt"]]], axis=1), wrong) == ["duplicate-columns"]
 
 
 def test_errors_come_first() -> None:
-    problems = validate(spoiled(extra=[np.nan] * 9 + list(range(591)), more=np.nan), ROLES)
-    assert [p.severity for p in problems] == ["error", "warning"]
+    assert codes(spoiled(extra=[np.nan] * 9 + list(range(591)), more=np.nan)) == ["all-missing", "missing"]
 
 
 def test_a_test_table_of_its_own() -> None:
     test = make_people(200, seed=1)
-    assert validate(people(), ROLES, test) == []
+    assert validate(people(), ROLES, test).findings == ()
     assert ("test-columns", "error", None, 1) in found(people(), ROLES, test.drop(columns="debt"))
     assert ("one-test-label", "warning", "fraud", 200) in found(people(), ROLES, test.assign(fraud="no"))
     assert ("no-test-rows", "error", "group", None) in found(people(), ROLES, test.assign(group="c"))
     assert ("rows-outside-groups", "info", "group", 200) in found(people(), ROLES, test.assign(group="c"))
     normal = people().assign(fraud="no")
-    assert validate(normal, ROLES, test) == []  # anomalies to judge are enough
+    assert validate(normal, ROLES, test).findings == ()  # anomalies to judge are enough
 
 
-def test_a_rare_value_that_happens_to_tell_the_label_is_no_leak() -> None:
-    assert not {p.code for p in validate(spoiled(extra=range(600)), ROLES)} & {"label-leak", "sensitive-copied"}
+def test_a_rare_value_that_happens_to_determine_the_label_is_no_leak() -> None:
+    assert codes(spoiled(extra=range(600))) == []
+    assert codes(spoiled(extra=[k // 21 for k in range(600)])) == []  # frequent values, but they determine nothing

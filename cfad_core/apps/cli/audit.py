@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Commands) -> None:
-    inspect = commands.add_parser("inspect", help="what each column is taken for, and every problem of a table")
+    inspect = commands.add_parser("inspect", help="suggested roles of the columns, and everything found about a table")
     inspect.set_defaults(run=_inspect)
     add_table(inspect)
     add_roles(inspect)
@@ -35,6 +35,22 @@ def add_to(commands: Commands) -> None:
     audit.add_argument(
         "--test-counterfactual", type=Path, metavar="TABLE", help="true counterfactuals of --test, where they are known"
     )
+    _add_graph(audit)
+    audit.add_argument(
+        "--categories",
+        choices=("levels", "most-frequent"),
+        default="levels",
+        help="distinguish all values of a category (default), or only the most frequent one from the others",
+    )
+    add_methods(audit, OURS)
+    add_settings(audit)
+    target = audit.add_mutually_exclusive_group(required=True)
+    target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
+    target.add_argument("--save", metavar="NAME", help="keep it among the saved audits instead, under this name")
+
+
+def _add_graph(audit: argparse.ArgumentParser) -> None:
+    """What is known of the causal graph, and how many more to learn."""
     known = audit.add_mutually_exclusive_group()
     known.add_argument("--knowledge", type=Path, metavar="FILE", help="domain knowledge about the causal graph (JSON)")
     known.add_argument(
@@ -48,7 +64,7 @@ def add_to(commands: Commands) -> None:
         type=int,
         default=AuditConfig().bootstrap,
         metavar="N",
-        help="graphs learned beside the audit's own to tell how sure it is: an even number, 0 for none; 20 by default",
+        help="graphs learned from halves of the rows to measure uncertainty: an even number, 0 for none; 20 by default",
     )
     audit.add_argument(
         "--roots",
@@ -56,22 +72,10 @@ def add_to(commands: Commands) -> None:
         metavar="COL",
         help="columns without causes in the table; by default those named like age, sex, race or birth",
     )
-    audit.add_argument(
-        "--categories",
-        choices=("levels", "most-frequent"),
-        default="levels",
-        help="tell all values of a category apart (default), or the most frequent one from the others",
-    )
-    add_methods(audit, OURS)
-    add_settings(audit)
-    target = audit.add_mutually_exclusive_group(required=True)
-    target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
-    target.add_argument("--save", metavar="NAME", help="keep it among the saved audits instead, under this name")
 
 
 def _inspect(options: argparse.Namespace) -> None:
     from cfad_core.data.readers import read_table
-    from cfad_core.data.roles import resolve_roles, role_problems
     from cfad_core.data.suggestions import suggest_roles
     from cfad_core.data.validation import validate
 
@@ -84,12 +88,12 @@ def _inspect(options: argparse.Namespace) -> None:
     if roles is None:
         print("\nNo column looks sensitive; name one with --sensitive.")
         return
-    if not role_problems(table, roles):
-        roles = resolve_roles(table, roles)
-        first, second = roles.grouping.names
+    validation = validate(table, roles)
+    if validation.roles is not None:
+        first, second = validation.roles.grouping.names
         print(f"\nGroups of '{roles.sensitive}': '{first}' and '{second}'.", end=" ")
         print(f"Anomaly: '{roles.label}' is '{roles.anomaly}'." if roles.label else "No label.")
-    print("\n".join(["", *(f"{problem.severity}: {problem.text}" for problem in validate(table, roles))]))
+    print("\n".join(["", *(f"{finding.severity}: {finding.text}" for finding in validation.findings)]))
 
 
 def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
@@ -145,7 +149,7 @@ def _audit(options: argparse.Namespace) -> None:
 def _knowledge(
     options: argparse.Namespace, variables: Sequence[str], suggested_roots: Sequence[str]
 ) -> tuple[Knowledge, list[str]]:
-    """What is known of the causal graph, and what to tell about it; the first variable is the sensitive one."""
+    """What is known of the causal graph, and what to say about it; the first variable is the sensitive one."""
     from cfad_core.causal.exchange import MOST_BYTES, knowledge_from_json, read_graph
     from cfad_core.causal.graph import allowed_edges
 
@@ -189,7 +193,7 @@ def _audit_in_store(
     from cfad_core.runs.executor import wait_for, work_on, worker_name
     from cfad_core.runs.store import Store
 
-    refuse_errors(validate(table, roles, tests[0]))
+    refuse_errors(validate(table, roles, tests[0]).findings)
     with Store() as store, TerminalProgress() as progress:
         audit = store.create(
             table,

@@ -47,7 +47,7 @@ def summary_table(result: AuditResult) -> str:
         *(f"{method}: {result.verdict(method)}" for method in result.scores),
         "",
     ]
-    lines += [f"{notice.severity}: {notice.message}" for notice in result.notices]
+    lines += [f"{notice.severity}: {notice.text}" for notice in result.notices]
     return "\n".join(lines)
 
 

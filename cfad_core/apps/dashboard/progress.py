@@ -16,7 +16,6 @@ from cfad_core.apps.dashboard.sureness import show_verdicts
 from cfad_core.apps.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
 from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
-from cfad_core.data.findings import Problem
 from cfad_core.figures import training_figure
 from cfad_core.runs.store import AuditRecord, Report
 
@@ -130,12 +129,7 @@ def finished_view(record: AuditRecord) -> None:
     )
     with st.expander("Run it again"):
         run_with_seeds(record)
-    warnings = [
-        Problem(notice.code, notice.severity, notice.message, column=notice.column, count=notice.count)
-        for notice in result.notices
-        if notice.severity == "warning"
-    ]
-    for _, text in merge_alike(warnings):
+    for _, text in merge_alike([notice for notice in result.notices if notice.severity == "warning"]):
         st.warning(text)
     if st.button("Audit another table"):
         st.session_state.pop("audit", None)
