@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 import math
@@ -18,7 +17,7 @@ import networkx as nx
 
 from cfad_core.causal.dot import parse_dot, write_dot
 from cfad_core.causal.ready_graph import Edge, ReadyGraph, listed, named_graph, ordered_graph, shortened
-from cfad_core.core.config import Knowledge, from_plain
+from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import InvalidConfigError
 
 FORMATS: tuple[str, ...] = (".graphml", ".dot", ".json", ".csv")
@@ -32,7 +31,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def knowledge_to_json(knowledge: Knowledge) -> str:
     """Domain knowledge as text; ``knowledge_from_json`` gives it back."""
-    values = {"kind": _KIND, "version": _VERSION} | dataclasses.asdict(knowledge)
+    values = {"kind": _KIND, "version": _VERSION} | knowledge.to_dict()
     return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -64,7 +63,7 @@ def knowledge_from_json(text: str | bytes, name: str = "the file") -> Knowledge:
             f"The domain knowledge in {name} has version {shortened(repr(version))}; this program reads {_VERSION}."
         )
     try:
-        return from_plain(Knowledge, values, name)
+        return Knowledge.from_dict(values)
     except (InvalidConfigError, RecursionError) as error:
         raise InvalidConfigError(shortened(str(error), 500)) from error
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cfad_core.core.config import from_plain
+from cfad_core.core.settings import from_plain
 from cfad_core.core.errors import InvalidDataError
 
 Severity = Literal["error", "warning", "info"]
