@@ -16,19 +16,16 @@ st.title("Would the detector have flagged the same person, had they belonged to 
 words, picture = st.columns(2, gap="large")
 with words:
     st.markdown(
-        "An anomaly detector flags people: for fraud, for a tax audit, for a second look. An **audit** learns "
-        "from your table how "
-        "its columns cause each other, works out the row each person would have had in the other group, and lets "
-        "the detector "
-        "score both. It reports how often the outcome changes, for a plain detector and for ones made to treat "
-        "both alike, "
-        "and how far to trust that."
+        "An anomaly detector flags people: for fraud, for a tax audit, for a second look. An **audit** learns from your "
+        "table how its columns cause each other, works out each person's **twin**, the same person had they belonged to "
+        "the other group, and lets the detector score both. It reports how often the outcome changes, for a plain "
+        "detector and for ones made to treat both alike, and how far to trust that."
     )
 with picture:
     st.image(str(frame.ASSETS / "how.svg"), width="stretch")
 demo, sample, own, _ = st.columns([1, 1, 1, 1])
 if demo.button("Run the demo audit", type="primary", width="stretch", help="Invented people, about a minute."):
-    with st.spinner("Drawing people whose counterfactuals are known ..."):
+    with st.spinner("Drawing people whose twins are known ..."):
         prepared = demo_draft()
     frame.choose_audit(start(prepared, preset("fast"), "Demo"))
     st.switch_page(frame.TRAIN)

@@ -1,34 +1,40 @@
-"""Causal graph: what the table says causes what, where the sensitive attribute reaches, and how sure that is."""
+"""Causal graph: what causes what, where the sensitive attribute reaches, and how certain that is."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
-from cfad_core.apps.dashboard.graph_views import counts, edge_by_edge, edges_table, how_sure, seldom_found, show_edges
+from cfad_core.apps.dashboard.graph_views import (
+    counts,
+    edge_by_edge,
+    edges_table,
+    in_subsamples,
+    seldom_found,
+    show_edges,
+)
 from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
-from cfad_core.apps.dashboard.sureness import offer_measuring
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.apps.dashboard.uncertainty import offer_measuring
 from cfad_core.figures import adjacency_figure, graph_figure
 
 frame.open_page("Causal graph")
 st.title("Causal graph")
 record, result = frame.finished_audit()
-variables, strengths = result.scm.strengths()
-sensitive, affected, sure = result.scm.sensitive, result.scm.affected_names, result.uncertainty
+variables, strengths = result.model.strengths()
+sensitive, affected, stability = result.model.sensitive, result.model.affected_names, result.stability
 if not affected:
     st.warning(
-        f"In this graph {as_text(sensitive)} affects nothing, so every counterfactual equals the person and every "
-        f"detector looks "
+        f"In this graph {as_text(sensitive)} affects nothing, so every twin equals the person and every detector looks "
         "fair. This is a statement about the graph, not about the detector."
     )
 
-picture, matrix, table, sureness, what_if = st.tabs(["Graph", "Matrix", "Edges", "How sure", "Edge by edge"])
+picture, matrix, table, subsamples, cuts = st.tabs(["Graph", "Matrix", "Edges", "Uncertainty", "Edge by edge"])
 with picture:
     share = st.slider(
         "Hide edges weaker than this share of the strongest", 0.0, 1.0, 0.0, 0.05, key=f"share-{record.id}"
     )
-    found, graphs = (None, 0) if sure is None else (counts(sure), len(sure.graphs))
+    found, graphs = (None, 0) if stability is None else (counts(stability), len(stability.graphs))
     drawn = graph_figure(variables, strengths, sensitive, affected, min_share=share, found=found, graphs=graphs)
     st.plotly_chart(drawn, width="stretch", key="graph")
     reach = (
@@ -47,14 +53,14 @@ edges = edges_table(result)
 with table:
     show_edges(edges)
     offer_graph(record, result)
-with sureness:
-    if sure is None:
+with subsamples:
+    if stability is None:
         offer_measuring(record)
     else:
-        how_sure(result, sure)
-with what_if:
-    if sure is None:
-        st.info("What goes with each edge was not measured. The tab *How sure* can do it.")
+        in_subsamples(result, stability)
+with cuts:
+    if stability is None:
+        st.info("What goes with each edge was not measured. The tab *Uncertainty* can do it.")
     else:
-        edge_by_edge(record, result, sure.what_if)
+        edge_by_edge(record, result, stability.edge_cuts)
 edit_knowledge(record, result, edges)

@@ -1,4 +1,4 @@
-"""Counterfactuals: one person in both worlds."""
+"""Counterfactuals: one person and their twin."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.people import FAR, FLIPS, contributions_of, list_people, side_by_side, twin_warning
+from cfad_core.apps.dashboard.people import (
+    CHANGES,
+    IMPLAUSIBLE,
+    contributions_of,
+    list_people,
+    side_by_side,
+    twin_warning,
+)
 from cfad_core.apps.dashboard.services import people_table
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import operating_threshold
-from cfad_core.core.config import METHOD_NAMES
 from cfad_core.core.formats import number, percent
 from cfad_core.data.tables import safe_for_spreadsheets
+from cfad_core.detectors.registry import label_of
 from cfad_core.figures import contributions_figure
 
 frame.open_page("Counterfactuals")
@@ -26,13 +33,13 @@ method = left.segmented_control(
     methods,
     default=(record.threshold or {}).get("method", first),
     key=f"method-{record.id}",
-    format_func=lambda m: METHOD_NAMES.get(m, m),
+    format_func=label_of,
     required=True,
 )
 choice = right.segmented_control(
     "People",
-    [FLIPS, "who changed most", *([FAR] if result.uncertainty is not None else []), "all", "by row"],
-    default=FLIPS,
+    [CHANGES, "whose score changes most", *([IMPLAUSIBLE] if result.stability is not None else []), "all", "by row"],
+    default=CHANGES,
     required=True,
 )
 method, choice = method or first, choice or "all"
@@ -41,8 +48,8 @@ threshold, how = operating_threshold(record, result, method)
 here, there = scores.factual > threshold, scores.counterfactual > threshold
 st.caption(
     f"Threshold {number(threshold)} ({how}): {int((here != there).sum()):,} of {len(here):,} people "
-    f"({percent(float((here != there).mean()))}) would "
-    "have had another outcome in the other group, by the audit's own causal model."
+    f"({percent(float((here != there).mean()))}) would have a different outcome, had they belonged to the other group, "
+    "by the audit's own causal model."
 )
 if choice == "by row":
     judged = result.people.row + 1
@@ -65,7 +72,7 @@ else:
         on_select="rerun",
         selection_mode="single-row",
         key=f"people-{record.id}-{method}-{choice}",
-        column_config={"the twin is": st.column_config.TextColumn(help=HELP["far"])},
+        column_config={"the twin is": st.column_config.TextColumn(help=HELP["plausible twin"])},
     )
     order = "in the table's order" if choice == "all" else "those whose score changes most first"
     st.caption(f"Choose a row to see the person below; {order}.")
@@ -80,7 +87,7 @@ tiles = st.columns(4)
 tiles[0].metric(f"score as {as_text(group, 30)}", number(float(scores.factual[person])), border=True)
 tiles[1].metric(f"score as {as_text(other, 30)}", number(float(scores.counterfactual[person])), border=True)
 tiles[2].metric("outcome", "flagged" if here[person] else "not flagged", border=True)
-tiles[3].metric("in the other group", "flagged" if there[person] else "not flagged", border=True)
+tiles[3].metric("outcome of the twin", "flagged" if there[person] else "not flagged", border=True)
 warning = twin_warning(result, person)
 if warning:
     st.warning(warning)
@@ -98,17 +105,17 @@ with words:
         height=min(360, 38 + 35 * max(1, len(moved))),
         column_config={"column": st.column_config.TextColumn(width="small")},
     )
-    st.caption("The person's row in the table's own units, and the row they would have had in the other group.")
+    st.caption("The person's row in the table's own units, and their twin's: had they belonged to the other group.")
 with picture:
     explained = contributions_of(result, method, person)
     if explained is None:
-        st.info(f"The score of {METHOD_NAMES.get(method, method)} is no sum over attributes; it cannot be split up.")
+        st.info(f"The score of {label_of(method)} is no sum over attributes; it cannot be split up.")
     else:
         variables, parts = explained
         st.plotly_chart(contributions_figure(variables, parts[0], parts[1]), width="stretch", key="contributions")
-        st.caption("What each attribute adds to the score in each world: how badly the detector could reconstruct it.")
+        st.caption("What each attribute adds to each of the two scores: how badly the detector could reconstruct it.")
 st.download_button(
-    "Download both worlds of this person (CSV)",
+    "Download this person and their twin (CSV)",
     safe_for_spreadsheets(compared.drop(columns="moved")).to_csv(index=False),
     f"{record.id}-row-{row + 1}.csv",
     "text/csv",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import streamlit as st
 
-from cfad_core.apps.dashboard import frame, glossary
+from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.comparison import (
     SETTING_NAMES,
     any_waits,
@@ -20,11 +18,11 @@ from cfad_core.apps.dashboard.comparison import (
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
-from cfad_core.apps.dashboard.services import curves_of, store
+from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import metrics_table, show_metrics
 from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.config import METHOD_NAMES, METHODS
+from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
 from cfad_core.runs.store import AuditRecord
 
@@ -34,8 +32,7 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
     st.caption("Methods to show. Those that this audit did not run can be added below.")
     ticked = []
     for place, method in zip(st.columns(len(result.scores)), result.scores, strict=True):
-        words = glossary.METHODS.get(method, "A detector of another library.")
-        if place.checkbox(_name(method), value=True, key=f"show-{record.id}-{method}", help=words):
+        if place.checkbox(label_of(method), value=True, key=f"show-{record.id}-{method}", help=help_of(method)):
             ticked.append(method)
     if not ticked:
         st.info("Tick a method.")
@@ -44,17 +41,13 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
         st.caption(
             f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
             "training scores; the best of each column is bold."
-            + (
-                " Twin is 0 under its own SCM by construction: look at the independent judge."
-                if "twin" in ticked
-                else ""
-            )
+            + (" Twin is 0 by its own model by construction: look at the judge." if "twin" in ticked else "")
         )
         with_labels = result.people.is_anomaly is not None
-        lines = {m: tradeoff(curves_of(record, m), with_labels=with_labels, independent=True) for m in ticked}
+        lines = {look_of(m): tradeoff(result.report(m), with_labels=with_labels) for m in ticked}
         st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
         better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
-        st.caption(f"Each point is a threshold, judged independently; marks are the paper's quantiles. {better}")
+        st.caption(f"Each point is a threshold, by the judge; marks are the paper's quantiles. {better}")
     more_methods(record, result)
 
 
@@ -67,11 +60,11 @@ def more_methods(record: AuditRecord, result: AuditResult) -> None:
     chosen = [
         method
         for place, method in zip(st.columns(len(absent)), absent, strict=True)
-        if place.checkbox(_name(method), key=f"add-{record.id}-{method}", help=glossary.METHODS[method])
+        if place.checkbox(label_of(method), key=f"add-{record.id}-{method}", help=help_of(method))
     ]
     if st.button("Run the audit with these, too", disabled=not chosen, key=f"run-methods-{record.id}"):
         wanted = tuple(method for method in METHODS if method in record.config.methods or method in chosen)
-        config = dataclasses.replace(record.config, methods=wanted)
+        config = record.config.replace(methods=wanted)
         frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
         st.switch_page(frame.TRAIN)
     foreign = [method for method in result.scores if method not in METHODS]
@@ -127,10 +120,6 @@ def sensitivity(audit: str, *, polling: bool) -> None:
         )
 
 
-def _name(method: str) -> str:
-    return METHOD_NAMES.get(method, method)
-
-
 frame.open_page("Methods")
 st.title("Methods")
 record, result = frame.finished_audit()
@@ -148,4 +137,4 @@ with settings:
 with paper:
     show_paper_results(record.source)
 with st.expander("What the methods are"):
-    st.markdown("\n".join(f"- **{METHOD_NAMES[method]}**: {words}" for method, words in glossary.METHODS.items()))
+    st.markdown("\n".join(f"- **{method.look.label}**: {method.help}" for method in METHODS.values()))

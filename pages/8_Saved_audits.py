@@ -53,9 +53,9 @@ def compare(records: list[AuditRecord]) -> None:
             frame.heading(record)
             result = result_of(record)
             chosen.append(metrics_table(result))
-            reached = ", ".join(result.scm.affected_names) or "nothing"
+            reached = ", ".join(result.model.affected_names) or "nothing"
             st.caption(
-                f"{len(result.people.row):,} people judged. {as_text(result.scm.sensitive)} reaches: "
+                f"{len(result.people.row):,} people judged. {as_text(result.model.sensitive)} reaches: "
                 f"{as_text(reached, 400)}"
             )
     first, second = chosen

@@ -83,7 +83,16 @@ class MethodReport:
 
     def threshold_at(self, quantile: float) -> float:
         """Another quantile of the training scores."""
-        return float(np.quantile(self.scores.train, quantile))
+        return float(np.quantile(self._train, quantile))
+
+    @cached_property
+    def _train(self) -> Floats:
+        return np.sort(self.scores.train)
+
+    @cached_property
+    def ascending(self) -> Floats:
+        """The people's scores, sorted."""
+        return np.sort(self.scores.factual)
 
     @cached_property
     def curves(self) -> Curves:
@@ -109,14 +118,13 @@ class MethodReport:
     @cached_property
     def grid(self) -> Floats:
         """The thresholds that a curve on the screen is drawn at, ascending."""
-        ascending = np.sort(self.scores.factual)
-        points = min(_POINTS, max(20, len(ascending) // 10))
-        return ascending[np.linspace(0, len(ascending) - 1, points).astype(np.intp)]
+        points = min(_POINTS, max(20, len(self.ascending) // 10))
+        return self.ascending[np.linspace(0, len(self.ascending) - 1, points).astype(np.intp)]
 
     @cached_property
     def quantile_curve(self) -> list[dict[str, float | None]]:
         """The trade-off at the paper's nine quantiles."""
-        thresholds = np.quantile(self.scores.train, PAPER_QUANTILES)
+        thresholds = np.quantile(self._train, PAPER_QUANTILES)
         own, judged = self.curves.own.at(thresholds), self.curves.independent.at(thresholds)
         return [
             {
@@ -219,8 +227,10 @@ class MethodReport:
             for name, rows in self.judged.groups.items()
         }
 
-    def densities(self, bins: int = 100, *, log: bool = False) -> Densities:
-        """Score densities of each group and of its twins, on shared bins."""
+    def densities(self, bins: int | None = None, *, log: bool = False) -> Densities:
+        """Score densities of each group and of its twins, on shared bins: by default as many as the people allow."""
+        if bins is None:
+            bins = int(min(100, max(12, 2 * len(self.scores.factual) ** 0.5)))  # few people make ragged lines
         sets: dict[str, Floats] = {}
         for name, rows in self.judged.groups.items():
             sets[name] = self.scores.factual[rows]

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import Categories, Scaling
-from cfad_core.core.settings import from_plain
 from cfad_core.core.errors import InvalidDataError
+from cfad_core.core.settings import from_plain
 from cfad_core.data.groups import Groups
 from cfad_core.data.roles import ColumnRoles
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cfad_core.core.settings import from_plain
 from cfad_core.core.errors import InvalidDataError
+from cfad_core.core.settings import from_plain
 
 Severity = Literal["error", "warning", "info"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cfad_core.core.settings import from_plain
 from cfad_core.core.errors import InvalidDataError
+from cfad_core.core.settings import from_plain
 from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
 

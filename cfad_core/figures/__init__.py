@@ -1,13 +1,12 @@
 """Pictures of an audit: arrays that are already computed go in, plotly figures come out.
 
 Figures stand on light and on dark pages: backgrounds are transparent, text takes the page's colour, and nothing is
-told by colour alone. Plotly renders a subset of HTML wherever it shows text, so names that come from a table pass
+shown by colour alone. Plotly renders a subset of HTML wherever it shows text, so names that come from a table pass
 through ``escaped``; they are shown at numbered positions, as two of them may be the same once shortened.
 """
 
 from __future__ import annotations
 
-from cfad_core.core.arrays import Floats
 from cfad_core.figures.details import comparison_figure, contributions_figure, rates_figure, training_figure
 from cfad_core.figures.experiments import (
     adjacency_pair_figure,
@@ -23,17 +22,15 @@ from cfad_core.figures.style import (
     DASHES,
     GREY,
     HOVER_LIMIT,
-    METHOD_STYLE,
     MIDDLE_GREY,
     PALETTE,
     PATTERNS,
     STRONG_GREY,
     SYMBOLS,
-    Style,
+    color_of,
     escaped,
-    method_style,
 )
-from cfad_core.figures.uncertainty import MOST_BARS, reach_figure, what_if_figure
+from cfad_core.figures.uncertainty import MOST_BARS, edge_cuts_figure, reach_figure
 from cfad_core.figures.writing import check_images, write_figure, write_figures
 
 __all__ = [
@@ -42,33 +39,30 @@ __all__ = [
     "DASHES",
     "GREY",
     "HOVER_LIMIT",
-    "METHOD_STYLE",
     "MIDDLE_GREY",
     "MOST_BARS",
     "PALETTE",
     "PATTERNS",
     "STRONG_GREY",
     "SYMBOLS",
-    "Floats",
-    "Style",
     "Tradeoff",
     "adjacency_figure",
     "adjacency_pair_figure",
     "check_images",
+    "color_of",
     "comparison_figure",
     "contributions_figure",
     "densities_figure",
+    "edge_cuts_figure",
     "escaped",
     "generation_error_figure",
     "graph_figure",
-    "method_style",
     "rates_figure",
     "reach_figure",
     "sensitivity_figure",
     "tradeoff_figure",
     "tradeoff_points_figure",
     "training_figure",
-    "what_if_figure",
     "write_figure",
     "write_figures",
 ]

@@ -11,16 +11,17 @@ from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.formats import percent
+from cfad_core.core.looks import Look
 from cfad_core.figures.style import (
     DASHES,
     HOVER_LIMIT,
     PALETTE,
+    color_of,
     dressed,
     escaped,
     fill,
     hover,
-    method_name,
-    method_style,
+    name_of,
 )
 
 
@@ -42,14 +43,14 @@ def training_figure(series: Mapping[str, tuple[Floats, Floats]], name: str, *, l
 def contributions_figure(
     variables: Sequence[str], factual: Floats, counterfactual: Floats, *, top: int = 12
 ) -> go.Figure:
-    """Each variable's part in a score in both worlds, (v,) each: the largest ones, and all others summed."""
+    """Each variable's part in a person's score and in their twin's, (v,) each: the largest, and all others summed."""
     order = np.argsort(-np.maximum(factual, counterfactual), kind="stable")
     largest, rest = order[:top], order[top:]
     labels, names = ([escaped(variables[k], limit) for k in largest] for limit in (40, HOVER_LIMIT))
     if len(rest):
         labels, names = [*labels, "all others"], [*names, f"all {len(rest)} others"]
     figure = go.Figure()
-    for k, (world, parts) in enumerate((("as observed", factual), ("counterfactual", counterfactual))):
+    for k, (world, parts) in enumerate((("the person", factual), ("the twin", counterfactual))):
         lengths = np.append(parts[largest], parts[rest].sum()) if len(rest) else parts[largest]
         says = [f"{name}<br>{world}: {length:.4g}" for name, length in zip(names, lengths, strict=True)]
         figure.add_bar(x=lengths, y=np.arange(len(lengths)), orientation="h", name=world, marker=fill(k), **hover(says))
@@ -77,7 +78,7 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
     return dressed(figure.update_layout(hovermode="x"), 420)
 
 
-def comparison_figure(values: Mapping[str, Mapping[str, tuple[float, float] | None]]) -> go.Figure:
+def comparison_figure(values: Mapping[str, Mapping[Look, tuple[float, float] | None]]) -> go.Figure:
     """Methods side by side, one panel per metric: (mean, standard deviation) by metric and method."""
     methods = list(dict.fromkeys(method for by_method in values.values() for method in by_method))
     columns = max(1, min(4, len(values)))
@@ -89,19 +90,18 @@ def comparison_figure(values: Mapping[str, Mapping[str, tuple[float, float] | No
             found = by_method.get(method)
             if found is not None:
                 figure.add_trace(_dot(position, method, metric, *found), **cell)
-        names = [method_name(method) for method in methods]
+        names = [name_of(method) for method in methods]
         ticks = {"tickvals": np.arange(len(names)), "ticktext": names, "range": [-0.5, len(names) - 0.5]}
         figure.update_xaxes(title="method", **ticks, **cell)
         figure.update_yaxes(title=escaped(metric), **cell)
     return dressed(figure, max(420, 260 * rows))
 
 
-def _dot(position: int, method: str, metric: str, mean: float, deviation: float) -> go.Scatter:
-    style = method_style(method)
+def _dot(position: int, method: Look, metric: str, mean: float, deviation: float) -> go.Scatter:
     spread = f" ± {deviation:.3f}" if np.isfinite(deviation) else ""
-    says = [f"{method_name(method)}<br>{escaped(metric, HOVER_LIMIT)}: {mean:.3f}{spread}"]
-    error = {"type": "data", "array": np.nan_to_num(np.array([deviation])), "color": style.color}
-    marker = {"color": style.color, "symbol": style.symbol, "size": 12}
-    look = {"name": method_name(method), "mode": "markers", "marker": marker, "error_y": error}
+    says = [f"{name_of(method)}<br>{escaped(metric, HOVER_LIMIT)}: {mean:.3f}{spread}"]
+    error = {"type": "data", "array": np.nan_to_num(np.array([deviation])), "color": color_of(method)}
+    marker = {"color": color_of(method), "symbol": method.symbol, "size": 12}
+    look = {"name": name_of(method), "mode": "markers", "marker": marker, "error_y": error}
     # The axis names the methods; a legend would repeat it.
     return go.Scatter(x=np.array([position]), y=np.array([mean]), showlegend=False, **look, **hover(says))

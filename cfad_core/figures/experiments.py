@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.looks import Look
 from cfad_core.figures.graphs import adjacency_heatmap, with_adjacency_axes
 from cfad_core.figures.style import (
     DASHES,
@@ -19,12 +20,12 @@ from cfad_core.figures.style import (
     PALETTE,
     STRONG_GREY,
     SYMBOLS,
+    color_of,
     dressed,
     escaped,
     fill,
     hover,
-    method_name,
-    method_style,
+    name_of,
     signed,
 )
 
@@ -139,7 +140,7 @@ def _marks(variables: Sequence[str], edges: NDArray[np.int64], strengths: Floats
 
 
 def tradeoff_points_figure(
-    curves: Mapping[str, tuple[Floats, Floats, Floats]], paper: Mapping[str, tuple[float, float]] | None = None
+    curves: Mapping[Look, tuple[Floats, Floats, Floats]], paper: Mapping[Look, tuple[float, float]] | None = None
 ) -> go.Figure:
     """Usefulness against fairness by method, at some quantiles.
 
@@ -150,19 +151,19 @@ def tradeoff_points_figure(
     """
     figure = go.Figure()
     for method, (quantiles, ratios, qualities) in curves.items():
-        style, name = method_style(method), method_name(method)
+        color, name = color_of(method), name_of(method)
         says = [
             f"{name}, quantile {quantile:.4g}: {_point_says(ratio, quality)}"
             for quantile, ratio, quality in zip(quantiles, ratios, qualities, strict=True)
         ]
-        look: dict[str, Any] = {"name": name, "legendgroup": escaped(method), "mode": "lines+markers"}
-        look["line"] = {"color": style.color, "dash": style.dash}
-        look["marker"] = {"color": style.color, "symbol": style.symbol, "size": 9}
+        look: dict[str, Any] = {"name": name, "legendgroup": name, "mode": "lines+markers"}
+        look["line"] = {"color": color, "dash": method.dash}
+        look["marker"] = {"color": color, "symbol": method.symbol, "size": 9}
         figure.add_scatter(x=ratios, y=qualities, **look, **hover(says))
     for method, (ratio, quality) in (paper or {}).items():
-        style, name = method_style(method), f"{method_name(method)}, paper"
-        marker = {"color": style.color, "symbol": f"{style.symbol}-open", "size": 15, "line": {"width": 2.5}}
-        look = {"name": name, "legendgroup": escaped(method), "mode": "markers", "marker": marker}
+        color, name = color_of(method), f"{name_of(method)}, paper"
+        marker = {"color": color, "symbol": f"{method.symbol}-open", "size": 15, "line": {"width": 2.5}}
+        look = {"name": name, "legendgroup": name_of(method), "mode": "markers", "marker": marker}
         says = [f"{name}: {_point_says(ratio, quality)}"]
         figure.add_scatter(x=np.array([ratio]), y=np.array([quality]), **look, **hover(says))
     figure.update_xaxes(title="changing ratio (lower is fairer)")

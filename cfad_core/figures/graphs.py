@@ -44,7 +44,7 @@ def graph_figure(
     strengths : (v, v), acyclic; ``strengths[j, i] != 0`` means j causes i
     affected : the variables that the sensitive one has a path to
     min_share : hide edges weaker than this share of the strongest; nodes stay where they are
-    found : (v, v), in how many of ``graphs`` other graphs each edge is; those in less than half are thin and dashed
+    found : (v, v), in how many of ``graphs`` subsamples each edge was found; those in fewer than half are dashed
     """
     place = _places(strengths)
     size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
@@ -56,7 +56,7 @@ def graph_figure(
     if found is not None:
         rare = 2 * found < graphs
         says = [
-            f"{text}<br>found in {found[j, i]} of {graphs} graphs" for text, (j, i) in zip(says, edges, strict=True)
+            f"{text}<br>found in {found[j, i]} of {graphs} subsamples" for text, (j, i) in zip(says, edges, strict=True)
         ]
     figure = go.Figure([*_edge_traces(place, edges, kinds < 2, size, rare), _edge_hovers(place, edges, says)])
     looks = (

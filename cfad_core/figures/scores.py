@@ -13,17 +13,18 @@ from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.formats import percent
+from cfad_core.core.looks import Look
 from cfad_core.evaluation.densities import Densities
 from cfad_core.figures.style import (
     COUNTERFACTUAL,
     HOVER_LIMIT,
     PALETTE,
     STRONG_GREY,
+    color_of,
     dressed,
     escaped,
     hover,
-    method_name,
-    method_style,
+    name_of,
 )
 
 
@@ -37,7 +38,7 @@ class Tradeoff:
     quantiles : (q,), marked on the curve
     quantile_changing_ratio, quantile_quality : (q,), at these quantiles
     quantile_flag_rate : (q,); if None it is read off the curve where that is unambiguous
-    low, high : (t,), between which the changing ratio lies by most of many other graphs; drawn as a band
+    low, high : (t,), between which the changing ratio lies by the models of most subsamples; drawn as a band
     """
 
     changing_ratio: Floats
@@ -52,21 +53,21 @@ class Tradeoff:
 
 
 def densities_figure(
-    panels: Mapping[str, Densities],
-    thresholds: Mapping[str, float] | None = None,
+    panels: Mapping[Look, Densities],
+    thresholds: Mapping[Look, float] | None = None,
     *,
     log: bool = False,
     shared: bool = True,
 ) -> go.Figure:
-    """Score densities by method, side by side: groups by colour, the other world dashed.
+    """Score densities by method, side by side: groups by colour, their twins dashed.
 
     Parameters
     ----------
-    panels : by method; the counterfactual of density "g" is named "g (counterfactual)"
+    panels : by method; the density of the twins of group "g" is named "g (counterfactual)"
     thresholds : by method, dotted lines
     shared : one scale for all panels; methods whose scores mean different things need one each
     """
-    titles = [method_name(method) for method in panels]
+    titles = [name_of(method) for method in panels]
     axes = {"shared_xaxes": "all", "shared_yaxes": "all", "horizontal_spacing": 0.02}
     figure = make_subplots(cols=max(1, len(panels)), subplot_titles=titles, **(axes if shared else {}))
     groups = list(dict.fromkeys(name.removesuffix(COUNTERFACTUAL) for p in panels.values() for name in p.density))
@@ -78,7 +79,8 @@ def densities_figure(
             line = {"color": PALETTE[k % len(PALETTE)], "width": 1.5 + 1.5 * (k % 2), "shape": "hv"}
             line["dash"] = "dash" if world else "solid"
             look = {"mode": "lines", "line": line, "legendgroup": f"{k}{world}", "showlegend": name not in seen}
-            look |= {"name": escaped(group) + world, "text": escaped(group, HOVER_LIMIT) + world}
+            of_whom = " (twins)" if world else ""
+            look |= {"name": escaped(group) + of_whom, "text": escaped(group, HOVER_LIMIT) + of_whom}
             look["hovertemplate"] = "%{text}<br>score %{x:.4g}<br>density %{y:.4g}<extra></extra>"
             figure.add_scatter(x=panel.edges, y=np.append(density, density[-1:]), row=1, col=col, **look)
             seen.add(name)
@@ -118,7 +120,10 @@ def _threshold_trace(threshold: float, top: float, legend: bool) -> go.Scatter:
 
 
 def tradeoff_figure(
-    curves: Mapping[str, Tradeoff], chosen: Mapping[str, tuple[float, float]] | None = None, *, with_labels: bool = True
+    curves: Mapping[Look, Tradeoff],
+    chosen: Mapping[Look, tuple[float, float]] | None = None,
+    *,
+    with_labels: bool = True,
 ) -> go.Figure:
     """Usefulness against fairness by method, with the quantiles marked.
 
@@ -129,19 +134,19 @@ def tradeoff_figure(
     """
     figure = go.Figure([_band_trace(method, curve) for method, curve in curves.items() if curve.low is not None])
     for method, curve in curves.items():
-        style, name = method_style(method), method_name(method)
-        look: dict[str, Any] = {"name": name, "legendgroup": escaped(method)}
-        line = {"color": style.color, "dash": style.dash}
-        marker = {"color": style.color, "symbol": style.symbol, "size": 9}
+        color, name = color_of(method), name_of(method)
+        look: dict[str, Any] = {"name": name, "legendgroup": name}
+        line = {"color": color, "dash": method.dash}
+        marker = {"color": color, "symbol": method.symbol, "size": 9}
         figure.add_scatter(x=curve.changing_ratio, y=curve.quality, mode="lines", line=line, hoverinfo="skip", **look)
         says = [f"{name}, {_quantile_says(curve, k, with_labels)}" for k in range(len(curve.quantiles))]
         look |= {"mode": "markers", "marker": marker, "showlegend": False}
         figure.add_scatter(x=curve.quantile_changing_ratio, y=curve.quantile_quality, **look, **hover(says))
     for method, (ratio, quality) in (chosen or {}).items():
-        name = f"{method_name(method)}, chosen"
+        name = f"{name_of(method)}, chosen"
         outline = {"width": 1.5, "color": STRONG_GREY}
-        marker = {"color": method_style(method).color, "symbol": "star", "size": 18, "line": outline}
-        look = {"name": name, "legendgroup": escaped(method), "mode": "markers", "marker": marker}
+        marker = {"color": color_of(method), "symbol": "star", "size": 18, "line": outline}
+        look = {"name": name, "legendgroup": name_of(method), "mode": "markers", "marker": marker}
         says = [f"{name}: {_quality_says(quality, with_labels)}, changing ratio {ratio:.2f}"]
         figure.add_scatter(x=np.array([ratio]), y=np.array([quality]), **look, **hover(says))
     reached = [c.changing_ratio if c.high is None else np.fmax(c.changing_ratio, c.high) for c in curves.values()]
@@ -152,7 +157,7 @@ def tradeoff_figure(
     return dressed(figure, 460)
 
 
-def _band_trace(method: str, curve: Tradeoff) -> go.Scatter:
+def _band_trace(method: Look, curve: Tradeoff) -> go.Scatter:
     """What lies between the bounds, piece by piece along the curve: where it turns back, pieces overlap.
 
     All pieces go round the same way, as the parts where two opposite ones overlap would stay empty.
@@ -165,9 +170,9 @@ def _band_trace(method: str, curve: Tradeoff) -> go.Scatter:
     first, second, gap = curve.quality[:-1], curve.quality[1:], np.full(len(rising), np.nan)
     x = np.stack([left, right, back, front, left, gap], axis=1).ravel()
     y = np.stack([first, second, second, first, first, gap], axis=1).ravel()
-    rgb = ",".join(str(int(method_style(method).color[k : k + 2], 16)) for k in (1, 3, 5))
+    rgb = ",".join(str(int(color_of(method)[k : k + 2], 16)) for k in (1, 3, 5))
     look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"rgba({rgb},0.28)"}
-    look |= {"name": f"{method_name(method)}, other graphs", "legendgroup": f"band of {escaped(method)}"}
+    look |= {"name": f"{name_of(method)}, subsamples", "legendgroup": f"band of {name_of(method)}"}
     return go.Scatter(x=x, y=y, hoverinfo="skip", **look)
 
 

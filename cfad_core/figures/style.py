@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import html
-import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-from cfad_core.core.config import METHOD_NAMES
+from cfad_core.core.looks import Look
 
 # Okabe and Ito's colours without black and yellow, which vanish on a dark and on a white page, and four that stay
 # apart from them for colour-blind readers.
@@ -33,28 +32,8 @@ CLEAR = "rgba(0,0,0,0)"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "triangle-down", "hexagon")
 PATTERNS = ("", "/", "x", ".", "-", "\\", "|", "+")
-COUNTERFACTUAL = " (counterfactual)"
+COUNTERFACTUAL = " (counterfactual)"  # behind a group's name: its twins
 HOVER_LIMIT = 200
-
-
-class Style(NamedTuple):
-    """How a method looks in every figure."""
-
-    color: str
-    dash: str
-    symbol: str
-
-
-METHOD_STYLE = {
-    "pca": Style(PALETTE[3], "dot", "cross"),
-    "ocsvm": Style(PALETTE[4], "longdash", "triangle-up"),
-    "iforest": Style(PALETTE[5], "longdashdot", "triangle-down"),
-    "ae": Style(PALETTE[1], "dash", "square"),
-    "dcfod": Style(PALETTE[6], "dot", "pentagon"),
-    "fairod": Style(PALETTE[8], "dash", "hexagon"),
-    "cfad": Style(PALETTE[0], "solid", "circle"),
-    "twin": Style(PALETTE[2], "dashdot", "diamond"),
-}
 
 
 def escaped(text: str, limit: int = 40) -> str:
@@ -64,15 +43,14 @@ def escaped(text: str, limit: int = 40) -> str:
     return html.escape(short, quote=False).replace('"', "&#34;").replace("'", "&#39;").replace("$", "&#36;")
 
 
-def method_style(method: str) -> Style:
-    """The method's style; unknown methods get one that depends on their name only."""
-    spare = (PALETTE[7], PALETTE[9])
-    unknown = Style(spare[zlib.crc32(method.encode("utf-8", "replace")) % len(spare)], "longdashdot", "x")
-    return METHOD_STYLE.get(method, unknown)
+def color_of(look: Look) -> str:
+    """The colour of a look, as plotly writes it."""
+    return PALETTE[look.color % len(PALETTE)]
 
 
-def method_name(method: str) -> str:
-    return METHOD_NAMES.get(method, escaped(method))
+def name_of(look: Look) -> str:
+    """The label of a look, such that plotly shows it as it is."""
+    return escaped(look.label)
 
 
 def hover(says: Sequence[Any]) -> dict[str, Any]:

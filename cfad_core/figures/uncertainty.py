@@ -1,4 +1,4 @@
-"""How sure an audit is: what other graphs reach, and what goes with single edges."""
+"""What is uncertain about an audit: what the graphs of subsamples reach, and what goes with single edges."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LABEL = 0.1  # of the widest bar, the room that a label takes
 
 
 def reach_figure(reach: Mapping[str, float], affected: Collection[str], graphs: int) -> go.Figure:
-    """The share of the graphs in which the sensitive attribute reaches each variable; the most reached ones.
+    """The share of the subsamples in whose graph the sensitive attribute reaches each variable; the most reached ones.
 
     Parameters
     ----------
     reach : by variable
     affected : the variables that it reaches in the audit's own graph
-    graphs : how many there are
+    graphs : how many subsamples there are
     """
     names = sorted(reach, key=lambda name: -reach[name])[:MOST_BARS]
     figure = go.Figure()
@@ -32,15 +32,15 @@ def reach_figure(reach: Mapping[str, float], affected: Collection[str], graphs: 
         rows = [row for row, name in enumerate(names) if (name in affected) == (k == 0)]
         shares = np.array([reach[names[row]] for row in rows])
         says = [
-            f"{escaped(names[row], HOVER_LIMIT)}<br>{kind}<br>reached in {share * graphs:.0f} of {graphs} graphs"
+            f"{escaped(names[row], HOVER_LIMIT)}<br>{kind}<br>reached in {share * graphs:.0f} of {graphs} subsamples"
             for row, share in zip(rows, shares, strict=True)
         ]
         _add_bars(figure, kind, k, np.array(rows), shares, [f"{share * graphs:.0f}" for share in shares], says)
-    figure.update_xaxes(title="share of the graphs", tickformat=".0%", range=[0.0, 1.08])
+    figure.update_xaxes(title="share of the subsamples", tickformat=".0%", range=[0.0, 1.08])
     return _with_names(figure, "variable", [escaped(name, 30) for name in names])
 
 
-def what_if_figure(edges: Sequence[tuple[str, str]], without: Floats, whole: float) -> go.Figure:
+def edge_cuts_figure(edges: Sequence[tuple[str, str]], without: Floats, whole: float) -> go.Figure:
     """The changing ratio without each edge, (edges,), and with all of them; those with which most goes first."""
     order = np.argsort(without, kind="stable")[:MOST_BARS]
     ratios = without[order]

@@ -5,21 +5,23 @@ Each function runs in a process of its own (``jobs.run_many``): its arguments an
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.scoring import encode_people
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.paper import learn_plain_autoencoder
 from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.core.arrays import Floats
-from cfad_core.core.config import METHODS, AuditConfig, preset
+from cfad_core.core.config import AuditConfig, preset
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import fit_encoding
-from cfad_core.detectors.autoencoder import Autoencoder, fine_tune
+from cfad_core.detectors.autoencoder import Autoencoder
+from cfad_core.detectors.cfad import fine_tune
+from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.outcomes import ScoreCurve
 from cfad_core.paper.problems import DATASETS, Problem, audit_problem, rows_of
 
@@ -36,11 +38,9 @@ def audit_all(progress: Progress, dataset: str, seed: int) -> dict[str, Any]:
     problem = DATASETS[dataset](seed, progress)
     baselines = preset("paper").baselines
     config = AuditConfig(
-        methods=METHODS,
+        methods=tuple(METHODS),
         seed=seed,
-        baselines=dataclasses.replace(
-            baselines, dcfod=dataclasses.replace(baselines.dcfod, epochs=problem.dcfod_epochs)
-        ),
+        baselines=baselines.replace(dcfod=baselines.dcfod.replace(epochs=problem.dcfod_epochs)),
     )
     result = audit_problem(problem, config, progress)
     return {
@@ -98,12 +98,11 @@ def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[fl
     first = audit_problem(problem, AuditConfig(methods=("cfad",), seed=seed), progress)
     plain, people = first.detectors["ae"], first.people
     assert isinstance(plain, Autoencoder)
-    normal = first.encode_all(problem.train)
-    counterfactual = first.scm.counterfactual(normal)
+    normal = encode_people(first.encoding, problem.train)
+    counterfactual = first.model.counterfactual(normal)
     found = []
     for value in values:
-        changed: dict[str, Any] = {setting: value}
-        config = dataclasses.replace(first.detector, **changed)
+        config = first.settings.replace(**{setting: value})
         fair = fine_tune(plain, normal[:, 1:], counterfactual[:, 1:], config, seed=seed, progress=progress)
         train, here, there = (
             fair.anomaly_score(x[:, 1:])
@@ -116,12 +115,12 @@ def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[fl
 
 
 def _graph(result: AuditResult, problem: Problem) -> dict[str, Any]:
-    variables, strengths = result.scm.strengths()
+    variables, strengths = result.model.strengths()
     graph: dict[str, Any] = {
         "variables": variables,
         "strengths": strengths.tolist(),
-        "sensitive": result.scm.sensitive,
-        "affected": list(result.scm.affected_names),
+        "sensitive": result.model.sensitive,
+        "affected": list(result.model.affected_names),
     }
     if problem.adjacency is not None:
         graph["true"] = problem.adjacency.loc[variables, variables].to_numpy(dtype=np.float64).tolist()
@@ -129,6 +128,7 @@ def _graph(result: AuditResult, problem: Problem) -> dict[str, Any]:
 
 
 def _densities(result: AuditResult, method: str) -> Mapping[str, Any]:
-    found = result.densities(method, bins=_BINS, log=True)
+    report = result.report(method)
+    found = report.densities(_BINS, log=True)
     density = {name: values.tolist() for name, values in found.density.items()}
-    return {"edges": found.edges.tolist(), "density": density, "threshold": result.threshold(method)}
+    return {"edges": found.edges.tolist(), "density": density, "threshold": report.threshold}

@@ -24,6 +24,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.files import staged_file
 from cfad_core.core.progress import Progress
+from cfad_core.detectors.registry import METHODS
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import DATASETS
 from cfad_core.runs.executor import Task, run_many
@@ -32,7 +33,7 @@ Row = dict[str, Any]
 
 SCHEMA = 1
 SEEDS = (0, 1, 2, 3, 4)
-JUDGED = "changing_ratio_independent"  # by the truth on the synthetic set, by an independent SCM elsewhere
+JUDGED = "changing_ratio_independent"  # by the true twins on the synthetic set, elsewhere by an independent model
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,12 @@ class Reproduction:
     @property
     def datasets(self) -> list[str]:
         return [name for name in DATASETS if any(row["dataset"] == name for row in self.rows)]
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that were run, in their usual order; an older record may have fewer than there are today."""
+        ran = {row["method"] for row in self.rows}
+        return [method for method in METHODS if method in ran]
 
     def values(self, dataset: str, method: str, metric: str, *, original: bool = False) -> Floats:
         """A metric over the seeds."""
@@ -194,12 +201,10 @@ def _key(task: Task, code: str) -> str:
 
 def _code_digest() -> str:
     """Of all that computes results."""
-    package, digest = Path(__file__).resolve().parent, hashlib.sha256()
-    for part in ("causal", "data", "detectors", "evaluation"):
-        for path in sorted((package / part).glob("*.py")):
+    package, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    for room in ("core", "data", "causal", "detectors", "evaluation", "audit", "paper"):
+        for path in sorted((package / room).rglob("*.py")):
             digest.update(path.read_bytes())
-    for name in ("audit", "benchmark", "config", "experiments", "result", "training"):
-        digest.update((package / f"{name}.py").read_bytes())
     return digest.hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +12,17 @@ import pandas as pd
 
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
+from cfad_core.audit.scoring import twin_rows
 from cfad_core.causal.graph import structural_hamming_distance
 from cfad_core.core.arrays import Floats
-from cfad_core.core.config import METHODS, AuditConfig, Knowledge
+from cfad_core.core.config import AuditConfig, Knowledge
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import PaperTables, paper_adult, paper_compas
 from cfad_core.data.sets.synthetic import MAX_SELECTION_ERROR, generate_synthetic
-from cfad_core.detectors.registry import CATALOGUE, needed
+from cfad_core.detectors.registry import METHODS, needed
+from cfad_core.detectors.registry import check_known as check_methods
 
 _CURVE_COLUMNS = ("quantile", "macro_f1", "changing_ratio", "changing_ratio_independent", "flag_rate")
 
@@ -73,8 +74,8 @@ def run_benchmark(
 
     Returns
     -------
-    A row for each data set, seed and method. ``changing_ratio`` is judged by the audit's own SCM,
-    ``changing_ratio_independent`` by the true counterfactuals (or an independent SCM where they are unknown).
+    A row for each data set, seed and method. ``changing_ratio`` is by the audit's own causal model,
+    ``changing_ratio_independent`` by the true twins (or an independent causal model where they are unknown).
     ``shd`` and ``cf_error`` are None where the truth is unknown.
     """
     check_known(datasets, methods)
@@ -100,7 +101,7 @@ def audit_problem(problem: Problem, config: AuditConfig, progress: Progress) -> 
     return run_audit(
         problem.train,
         problem.roles,
-        dataclasses.replace(config, knowledge=problem.knowledge, bootstrap=0),  # seeds tell the spread here
+        config.replace(knowledge=problem.knowledge, subsamples=0),  # seeds show the spread here
         progress,
         test=problem.test,
         test_counterfactual=problem.test_counterfactual,
@@ -120,15 +121,19 @@ def check_known(datasets: Sequence[str], methods: Sequence[str]) -> None:
     ------
     InvalidConfigError
     """
-    _check_known("data set", datasets, DATASETS)
-    _check_known("method", methods, METHODS)
+    unknown = [name for name in datasets if name not in DATASETS]
+    if unknown:
+        raise InvalidConfigError(f"Unknown data set: {', '.join(unknown)}. Known: {', '.join(DATASETS)}.")
+    check_methods(methods)
 
 
 def _row(dataset: str, method: Any, seed: int, result: AuditResult, truth: dict[str, Any]) -> dict[str, Any]:
-    metrics = result.metrics(method)
-    seconds = sum(result.seconds[CATALOGUE[base].stage] for base in needed((method,)))
-    if method in ("cfad", "twin"):
-        seconds += result.seconds["discovery"]
+    report = result.report(method)
+    metrics, seconds = report.metrics, result.provenance.seconds
+    stages = [METHODS[base].stage for base in needed((method,))]
+    took = sum(seconds[stage] for stage in stages if stage is not None)
+    if METHODS[method].needs_twins:
+        took += seconds["discovery"]
     return {
         "dataset": dataset,
         "method": method,
@@ -140,8 +145,8 @@ def _row(dataset: str, method: Any, seed: int, result: AuditResult, truth: dict[
         "changing_ratio_independent": metrics.changing_ratio_independent,
         "flag_rate": metrics.flag_rate,
         **truth,
-        "fit_seconds": round(seconds, 3),
-        "curve": [{name: point[name] for name in _CURVE_COLUMNS} for point in result.quantile_curve(method)],
+        "fit_seconds": round(took, 3),
+        "curve": [{name: point[name] for name in _CURVE_COLUMNS} for point in report.quantile_curve],
     }
 
 
@@ -149,14 +154,14 @@ def _against_truth(result: AuditResult, problem: Problem) -> dict[str, Any]:
     """Distance of the graph and of the counterfactuals from the truth, in the table's units."""
     if problem.adjacency is None or problem.test_counterfactual is None:
         return {"shd": None, "cf_error": None, "cf_error_flip": None}
-    names = list(result.scm.names)
+    names = list(result.model.names)
     true_edges = problem.adjacency.loc[names, names].to_numpy() != 0.0
     truth = problem.test_counterfactual[names].to_numpy(dtype=np.float64)
-    guess = result.counterfactuals(problem.test, clip=False).rows[names].to_numpy(dtype=np.float64)
+    guess = twin_rows(result, problem.test, clip=False).rows[names].to_numpy(dtype=np.float64)
     flipped = problem.test[names].to_numpy(dtype=np.float64)
-    flipped[:, names.index(result.scm.sensitive)] *= -1.0
+    flipped[:, names.index(result.model.sensitive)] *= -1.0
     return {
-        "shd": structural_hamming_distance(result.scm.weights != 0.0, true_edges),
+        "shd": structural_hamming_distance(result.model.weights != 0.0, true_edges),
         "cf_error": _mean_distance(guess, truth),
         "cf_error_flip": _mean_distance(flipped, truth),
     }
@@ -164,9 +169,3 @@ def _against_truth(result: AuditResult, problem: Problem) -> dict[str, Any]:
 
 def _mean_distance(first: Floats, second: Floats) -> float:
     return float(np.linalg.norm(first - second, axis=1).mean())
-
-
-def _check_known(what: str, names: Sequence[str], known: Sequence[str] | dict[str, Any]) -> None:
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InvalidConfigError(f"Unknown {what}: {', '.join(unknown)}. Known: {', '.join(known)}.")

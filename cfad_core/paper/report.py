@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from cfad_core.core.arrays import Floats
-from cfad_core.core.config import METHOD_NAMES, METHODS, PAPER_QUANTILES
 from cfad_core.core.files import staged_file
+from cfad_core.detectors.registry import METHODS, label_of, look_of
 from cfad_core.evaluation.densities import Densities
+from cfad_core.evaluation.metrics import HEADLINE
+from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.figures import (
     adjacency_pair_figure,
     densities_figure,
@@ -26,19 +28,12 @@ from cfad_core.paper.plan import JUDGED, Reproduction
 from cfad_core.paper.published import METRICS, published
 
 DATASET_NAMES = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
-METRIC_NAMES = {
-    "auc_pr": "AUC-PR",
-    "auc_roc": "AUC-ROC",
-    "macro_f1": "Macro-F1",
-    "changing_ratio": "changed, own SCM",
-    JUDGED: "changed, independent",
-}
+COLUMNS = {name: metric.label for name, metric in HEADLINE.items() if name != "flag_rate"}
 SETTING_NAMES = {
     "fairness_weight": "fairness weight (lambda)",
     "fair_learning_rate": "learning rate of the fine-tuning",
 }
 MODELS = ("plain GAE", "paper", "joint")
-BASELINES = tuple(method for method in METHODS if method not in ("cfad", "twin"))
 
 
 def write_report(found: Reproduction, folder: Path, *, images: bool = True) -> list[Path]:
@@ -55,7 +50,7 @@ def dominating(found: Reproduction, dataset: str, method: str = "twin") -> list[
     """
     ratio, quality = found.mean_curve(dataset, method)
     better = []
-    for baseline in BASELINES:
+    for baseline in (name for name in found.methods if not METHODS[name].needs_twins):
         other_ratio, other_quality = found.mean_curve(dataset, baseline)
         at_least, more = (
             (other_ratio <= ratio) & (other_quality >= quality),
@@ -67,16 +62,41 @@ def dominating(found: Reproduction, dataset: str, method: str = "twin") -> list[
 
 
 def markdown(found: Reproduction) -> str:
-    """All tables."""
-    parts = []
-    for dataset in found.datasets:
-        parts += [f"### {DATASET_NAMES[dataset]}", main_table(found, dataset)]
-    parts += ["### At each of the paper's quantiles", *(quantile_table(found, name) for name in found.datasets)]
-    parts += ["### DCFOD and FairOD as their own authors describe them", originals_table(found)]
-    parts += ["### Generated rows on the synthetic set", generation_table(found)]
-    for setting in SENSITIVITY:
-        parts += [f"### CFAD on the synthetic set by {SETTING_NAMES[setting]}", sensitivity_table(found, setting)]
-    return "\n\n".join(parts) + "\n"
+    """All sections."""
+    return "\n\n".join(part for section in SECTIONS for part in section(found)) + "\n"
+
+
+def data_sets(found: Reproduction) -> list[str]:
+    """Every method on each data set."""
+    return [part for name in found.datasets for part in (f"### {DATASET_NAMES[name]}", main_table(found, name))]
+
+
+def quantiles(found: Reproduction) -> list[str]:
+    return ["### At each of the paper's quantiles", *(quantile_table(found, name) for name in found.datasets)]
+
+
+def originals(found: Reproduction) -> list[str]:
+    return ["### DCFOD and FairOD as their own authors describe them", originals_table(found)]
+
+
+def generated_rows(found: Reproduction) -> list[str]:
+    return ["### Generated rows on the synthetic set", generation_table(found)]
+
+
+def settings(found: Reproduction) -> list[str]:
+    """CFAD by each setting of the fine-tuning."""
+    titles = {setting: f"### CFAD on the synthetic set by {SETTING_NAMES[setting]}" for setting in SENSITIVITY}
+    return [part for setting, title in titles.items() for part in (title, sensitivity_table(found, setting))]
+
+
+SECTIONS: tuple[Callable[[Reproduction], list[str]], ...] = (
+    data_sets,
+    quantiles,
+    originals,
+    generated_rows,
+    settings,
+)
+"""The report, in order; a section is a function here."""
 
 
 def main_table(found: Reproduction, dataset: str) -> str:
@@ -87,14 +107,14 @@ def main_table(found: Reproduction, dataset: str) -> str:
 
 def main_rows(found: Reproduction, dataset: str) -> tuple[list[str], list[list[str]]]:
     """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method."""
-    names = dict(METRIC_NAMES)
+    names = dict(COLUMNS)
     if dataset == "synthetic":
-        names[JUDGED] = "changed, truth"
+        names[JUDGED] = "outcome changes (truth)"
     rows = []
-    for method in METHODS:
+    for method in found.methods:
         paper = _paper_cells(dataset, method)
         cells = (spread_text(found.values(dataset, method, metric)) + paper.get(metric, "") for metric in names)
-        rows.append([METHOD_NAMES[method], *cells])
+        rows.append([label_of(method), *cells])
     return ["method", *names.values()], rows
 
 
@@ -110,20 +130,20 @@ def quantile_table(found: Reproduction, dataset: str) -> str:
     paper = published(dataset, "cfad")
     assert paper is not None
     rows = []
-    for method in METHODS:
+    for method in found.methods:
         ratio, quality = found.mean_curve(dataset, method)
         cells = []
         for f1, changed in zip(quality, ratio, strict=True):
             wins = f1 > paper["macro_f1"] and changed < paper["changing_ratio"]
             cells.append(f"**{f1:.3f} / {changed:.3f}**" if wins else f"{f1:.3f} / {changed:.3f}")
-        rows.append([METHOD_NAMES[method], *cells])
-    better = ", ".join(f"{METHOD_NAMES[name]} at {quantile:g}" for quantile, name in dominating(found, dataset))
-    by = "the truth" if dataset == "synthetic" else "its own SCM"
+        rows.append([label_of(method), *cells])
+    better = ", ".join(f"{label_of(name)} at {quantile:g}" for quantile, name in dominating(found, dataset))
+    by = "the truth" if dataset == "synthetic" else "its own causal model"
     note = (
         f"Bold: better in both than the paper's CFAD ({paper['macro_f1']:.3f} / {paper['changing_ratio']:.3f} at 0.95, "
         f"by {by}). Baselines that dominate Twin: {better or 'none'}."
     )
-    judge = "truth" if dataset == "synthetic" else "independent SCM"
+    judge = "truth" if dataset == "synthetic" else "judge"
     header = [f"{DATASET_NAMES[dataset]} ({judge})", *(f"{quantile:g}" for quantile in PAPER_QUANTILES)]
     return f"{_table(header, rows)}\n\n{note}"
 
@@ -132,9 +152,9 @@ def originals_table(found: Reproduction) -> str:
     rows = []
     for dataset in found.datasets:
         for method in ("dcfod", "fairod"):
-            cells = (spread_text(found.values(dataset, method, metric, original=True)) for metric in METRIC_NAMES)
-            rows.append([f"{DATASET_NAMES[dataset]}, {METHOD_NAMES[method]}", *cells])
-    return _table(["0.95 quantile", *METRIC_NAMES.values()], rows)
+            cells = (spread_text(found.values(dataset, method, metric, original=True)) for metric in COLUMNS)
+            rows.append([f"{DATASET_NAMES[dataset]}, {label_of(method)}", *cells])
+    return _table(["0.95 quantile", *COLUMNS.values()], rows)
 
 
 def generation_table(found: Reproduction) -> str:
@@ -178,13 +198,14 @@ def figures(found: Reproduction) -> dict[str, Any]:
     return made
 
 
-def tradeoff(found: Reproduction, dataset: str, methods: Sequence[str] = METHODS) -> Any:
+def tradeoff(found: Reproduction, dataset: str) -> Any:
     curves, paper = {}, {}
-    for method in methods:
+    for method in found.methods:
         ratio, quality = found.mean_curve(dataset, method)
-        curves[method] = (np.array(PAPER_QUANTILES), ratio, quality)
+        look = look_of(method)
+        curves[look] = (np.array(PAPER_QUANTILES), ratio, quality)
         if values := published(dataset, method):
-            paper[method] = (values["changing_ratio"], values["macro_f1"])
+            paper[look] = (values["changing_ratio"], values["macro_f1"])
     return tradeoff_points_figure(curves, paper)
 
 
@@ -197,7 +218,8 @@ def densities(found: Reproduction, dataset: str) -> Any:
     panels, thresholds = {}, {}
     for method, kept in found.densities[dataset].items():
         density = {name: np.array(values) for name, values in kept["density"].items()}
-        panels[method], thresholds[method] = Densities(np.array(kept["edges"]), density), kept["threshold"]
+        look = look_of(method)
+        panels[look], thresholds[look] = Densities(np.array(kept["edges"]), density), kept["threshold"]
     return densities_figure(panels, thresholds, log=True)
 
 

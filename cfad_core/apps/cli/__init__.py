@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from cfad_core.apps.cli import audit, benchmark, data_sets, demo, graph, saved, score
-from cfad_core.apps.cli.output import TerminalProgress, summary_table
+from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import AuditCancelled, CfadError
 
-__all__ = ["TerminalProgress", "main", "summary_table"]
+__all__ = ["TerminalProgress", "main"]
 
 _GROUPS = (audit, score, graph, data_sets, benchmark, saved, demo)  # as --help lists them
 _USAGE_ERROR = 2

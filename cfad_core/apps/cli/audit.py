@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.options import Commands, add_methods, add_roles, add_settings, add_table
-from cfad_core.apps.cli.output import TerminalProgress, aligned, summary_table
-from cfad_core.core.config import OURS, AuditConfig, Knowledge, preset
+from cfad_core.apps.cli.output import TerminalProgress, aligned
+from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, preset
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.core.files import read_bytes
 
@@ -33,7 +32,7 @@ def add_to(commands: Commands) -> None:
     add_roles(audit)
     audit.add_argument("--test", type=Path, metavar="TABLE", help="people to judge; else a share of TABLE is held out")
     audit.add_argument(
-        "--test-counterfactual", type=Path, metavar="TABLE", help="true counterfactuals of --test, where they are known"
+        "--test-counterfactual", type=Path, metavar="TABLE", help="the true twins of --test, where they are known"
     )
     _add_graph(audit)
     audit.add_argument(
@@ -42,7 +41,7 @@ def add_to(commands: Commands) -> None:
         default="levels",
         help="distinguish all values of a category (default), or only the most frequent one from the others",
     )
-    add_methods(audit, OURS)
+    add_methods(audit, DEFAULT_METHODS)
     add_settings(audit)
     target = audit.add_mutually_exclusive_group(required=True)
     target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
@@ -59,13 +58,15 @@ def _add_graph(audit: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a ready causal graph instead of a learned one (GraphML, DOT, JSON or adjacency CSV)",
     )
+    usual = AuditConfig().subsamples
     audit.add_argument(
-        "--bootstrap",
+        "--subsamples",
         type=int,
-        default=AuditConfig().bootstrap,
+        default=usual,
         metavar="N",
-        help="graphs learned from halves of the rows to measure uncertainty: an even number, 0 for none; 20 by default",
+        help=f"random halves of the rows that measure the uncertainty: an even number, 0 for none; {usual} by default",
     )
+    audit.add_argument("--bootstrap", type=int, dest="subsamples", help=argparse.SUPPRESS)  # its name in version 0.1
     audit.add_argument(
         "--roots",
         nargs="*",
@@ -110,6 +111,8 @@ def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
 
 
 def _audit(options: argparse.Namespace) -> None:
+    from cfad_core.apps.cli.summary import summary
+    from cfad_core.audit.folder import save_audit
     from cfad_core.audit.run import run_audit
     from cfad_core.core.files import check_folder
     from cfad_core.data.readers import read_table
@@ -128,7 +131,7 @@ def _audit(options: argparse.Namespace) -> None:
         methods=tuple(dict.fromkeys(options.methods)),
         seed=options.seed,
         categories=options.categories,
-        bootstrap=options.bootstrap,
+        subsamples=options.subsamples,
         knowledge=knowledge,
     )
     if options.save is not None:
@@ -136,9 +139,9 @@ def _audit(options: argparse.Namespace) -> None:
     else:
         with TerminalProgress() as progress:
             result = run_audit(table, roles, config, progress, test=tables[0], test_counterfactual=tables[1])
-        result.save(options.out)
+        save_audit(result, options.out)
         place = f"in {options.out}"
-    print(summary_table(result))
+    print(summary(result))
     if options.ignore is None and roles.ignore:
         print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
     for remark in remarks:
@@ -169,7 +172,7 @@ def _knowledge(
                 f"info: Not taken for columns without causes, as the file does not say so: {', '.join(left_out)}."
             )
         if options.roots:
-            knowledge = replace(knowledge, roots=tuple(dict.fromkeys([*knowledge.roots, *options.roots])))
+            knowledge = knowledge.replace(roots=tuple(dict.fromkeys([*knowledge.roots, *options.roots])))
     else:
         roots = suggested_roots if options.roots is None else options.roots
         if options.roots is None and roots:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cfad_core.apps.cli.options import Commands, add_settings, seed_number
 from cfad_core.apps.cli.output import TerminalProgress, aligned, shown
-from cfad_core.core.config import OURS, preset
+from cfad_core.core.config import DEFAULT_METHODS, preset
 from cfad_core.core.errors import InvalidConfigError
 
 
@@ -18,7 +18,7 @@ def add_to(commands: Commands) -> None:
     benchmark = commands.add_parser("benchmark", help="data sets x methods x seeds")
     benchmark.set_defaults(run=_benchmark)
     benchmark.add_argument("--datasets", nargs="+", metavar="NAME", help="synthetic by default")
-    benchmark.add_argument("--methods", nargs="+", metavar="NAME", help=f"{', '.join(OURS)} by default")
+    benchmark.add_argument("--methods", nargs="+", metavar="NAME", help=f"{', '.join(DEFAULT_METHODS)} by default")
     benchmark.add_argument("--seeds", nargs="+", type=seed_number, default=[0, 1, 2, 3, 4], metavar="N")
     add_settings(benchmark, seed=False)
     benchmark.add_argument("--workers", type=int, metavar="N", help="runs at once, on this machine")
@@ -71,7 +71,7 @@ def _compare(options: argparse.Namespace) -> None:
     from cfad_core.runs.executor import Task, run_many
 
     check_file(options.out)
-    datasets, methods = options.datasets or ["synthetic"], options.methods or list(OURS)
+    datasets, methods = options.datasets or ["synthetic"], options.methods or list(DEFAULT_METHODS)
     check_known(datasets, methods)
     config = preset(options.preset)
     workers = 1 if options.workers is None else options.workers

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.options import Commands, add_settings
-from cfad_core.apps.cli.output import TerminalProgress, summary_table
+from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.config import preset
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ def add_to(commands: Commands) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
+    from cfad_core.apps.cli.summary import summary
+    from cfad_core.audit.folder import save_audit
     from cfad_core.audit.run import run_audit
     from cfad_core.core.files import check_folder
     from cfad_core.data.roles import ColumnRoles
@@ -30,7 +32,7 @@ def _demo(options: argparse.Namespace) -> None:
     if options.out is not None:
         check_folder(options.out)
     config: AuditConfig = preset(options.preset, seed=options.seed)
-    print("Drawing a synthetic population whose counterfactuals are known ...")
+    print("Drawing synthetic people whose twins are known ...")
     data = generate_synthetic(options.seed)
     with TerminalProgress() as progress:
         result = run_audit(
@@ -42,5 +44,5 @@ def _demo(options: argparse.Namespace) -> None:
             test_counterfactual=data.test_counterfactual,
         )
     if options.out is not None:
-        result.save(options.out)
-    print(summary_table(result))
+        save_audit(result, options.out)
+    print(summary(result))

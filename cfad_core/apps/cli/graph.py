@@ -37,7 +37,7 @@ def _graph(options: argparse.Namespace) -> None:
         content = knowledge_to_json(result.config.knowledge).encode("utf-8")
         written = "The domain knowledge"
     else:
-        variables, edges = result.scm.strengths()[0], result.scm.edges()
+        variables, edges = result.model.strengths()[0], result.model.edges()
         content = write_graph(variables, edges, options.out.name)
         written = f"The causal graph ({len(variables)} variables, {len(edges)} edges)"
     with staged_file(options.out) as path:
@@ -47,11 +47,11 @@ def _graph(options: argparse.Namespace) -> None:
 
 def _audit(name: str) -> AuditResult:
     """A finished audit by its folder, or by its id among the saved ones."""
-    from cfad_core.audit.result import AuditResult
+    from cfad_core.audit.folder import load_audit
     from cfad_core.runs.store import Store
 
     if Path(name).exists():
-        return AuditResult.load(Path(name))
+        return load_audit(Path(name))
     with Store() as store:
         if name not in {record.id for record in store.find()}:
             raise InvalidArtifactError(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from cfad_core.core.config import METHODS
+from cfad_core.detectors.registry import METHODS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -41,7 +41,7 @@ def add_methods(parser: argparse.ArgumentParser, default: Sequence[str]) -> None
     parser.add_argument(
         "--methods",
         nargs="+",
-        choices=METHODS,
+        choices=list(METHODS),
         default=list(default),
         metavar="NAME",
         help=f"some of {', '.join(METHODS)}; by default {', '.join(default)}",

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from cfad_core.apps.cli.options import Commands
-from cfad_core.apps.cli.output import aligned, summary_table
+from cfad_core.apps.cli.output import aligned
 
 
 def add_to(commands: Commands) -> None:
@@ -57,6 +57,7 @@ def _list_audits(options: argparse.Namespace) -> None:
 
 
 def _show_audit(options: argparse.Namespace) -> None:
+    from cfad_core.apps.cli.summary import summary
     from cfad_core.runs.store import Store
 
     with Store() as store:
@@ -72,7 +73,7 @@ def _show_audit(options: argparse.Namespace) -> None:
         ]
         print(aligned([line for line in lines if line[1]]))
         if record.status == "done":
-            print("\n" + summary_table(store.result(record.id)))
+            print("\n" + summary(store.result(record.id)))
 
 
 def _cancel_audit(options: argparse.Namespace) -> None:

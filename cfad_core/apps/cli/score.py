@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def add_to(commands: Commands) -> None:
     score = commands.add_parser("score", help="score new rows with a finished audit")
     score.set_defaults(run=_score)
-    counterfactuals = commands.add_parser("counterfactuals", help="counterfactual rows in the table's own units")
+    counterfactuals = commands.add_parser(
+        "counterfactuals", help="each person's twin, in the table's own columns and units"
+    )
     counterfactuals.set_defaults(run=_counterfactuals)
     for command in (score, counterfactuals):
         command.add_argument("audit", type=Path, metavar="DIR", help="audit folder")
@@ -26,34 +28,36 @@ def add_to(commands: Commands) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
-    from cfad_core.audit.result import AuditResult
+    from cfad_core.audit.folder import load_audit
+    from cfad_core.audit.scoring import score_rows
     from cfad_core.data.readers import read_table
     from cfad_core.data.tables import write_table
 
     table = read_table(options.table, sheet=options.sheet)
-    result = AuditResult.load(options.audit)
-    scored = result.score(table)
+    result = load_audit(options.audit)
+    scored = score_rows(result, table)
     write_table(scored, options.out)
     for method in result.scores:
         if f"{method}_score" not in scored:
             print(f"info: {method} is another library's detector, which is not saved with an audit; it scores nothing.")
-    _tell_unknown(result, table)
+    _report_unknown(result, table)
 
 
 def _counterfactuals(options: argparse.Namespace) -> None:
-    from cfad_core.audit.result import AuditResult
+    from cfad_core.audit.folder import load_audit
+    from cfad_core.audit.scoring import twin_rows
     from cfad_core.data.readers import read_table
     from cfad_core.data.tables import write_table
 
     table = read_table(options.table, sheet=options.sheet)
-    result = AuditResult.load(options.audit)
-    found = result.counterfactuals(table)
+    result = load_audit(options.audit)
+    found = twin_rows(result, table)
     write_table(found.rows, options.out)
-    _tell_unknown(result, table)
+    _report_unknown(result, table)
     for name, count in found.clipped.items():
         print(f"info: {count} of {len(table)} values of '{name}' were clipped to the range seen in training.")
 
 
-def _tell_unknown(result: AuditResult, table: pd.DataFrame) -> None:
+def _report_unknown(result: AuditResult, table: pd.DataFrame) -> None:
     for name, count in result.encoding.unknown(table).items():
         print(f"warning: {count} of {len(table)} rows have an unknown '{name}'; it stands for the most frequent one.")

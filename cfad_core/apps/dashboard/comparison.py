@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,11 @@ import numpy as np
 
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.services import result_of, store
-from cfad_core.apps.dashboard.tables import METRIC_NAMES
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
+from cfad_core.core.looks import Look
+from cfad_core.detectors.registry import look_of
+from cfad_core.evaluation.metrics import HEADLINE
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.report import SETTING_NAMES
 from cfad_core.runs.store import AuditRecord
@@ -21,21 +22,21 @@ from cfad_core.runs.store import AuditRecord
 def same_but_seed(record: AuditRecord) -> list[AuditRecord]:
     """Finished audits of the same data, roles and settings, one for each seed."""
     by_seed = {record.config.seed: record}
-    for other in _alike(record, lambda config: dataclasses.replace(config, seed=0)):
+    for other in _alike(record, lambda config: config.replace(seed=0)):
         if other.status == "done":
             by_seed.setdefault(other.config.seed, other)
     return list(by_seed.values())
 
 
-def spread(records: Sequence[AuditRecord]) -> dict[str, dict[str, tuple[float, float] | None]]:
+def spread(records: Sequence[AuditRecord]) -> dict[str, dict[Look, tuple[float, float] | None]]:
     """Mean and standard deviation of the headline, by metric and method."""
-    found: dict[str, dict[str, tuple[float, float] | None]] = {}
-    for name, shown in METRIC_NAMES.items():
-        found[shown] = {}
+    found: dict[str, dict[Look, tuple[float, float] | None]] = {}
+    for name, metric in HEADLINE.items():
+        found[metric.label] = {}
         for method in records[0].metrics or {}:
             values = [(record.metrics or {}).get(method, {}).get(name) for record in records]
             known = [value for value in values if value is not None]
-            found[shown][method] = (float(np.mean(known)), float(np.std(known))) if known else None
+            found[metric.label][look_of(method)] = (float(np.mean(known)), float(np.std(known))) if known else None
     return found
 
 
@@ -46,13 +47,13 @@ def variants(record: AuditRecord, setting: str) -> dict[float, AuditRecord]:
     """
 
     def without(config: AuditConfig) -> AuditConfig:
-        return dataclasses.replace(config, methods=("cfad",)).with_detector(**{setting: 0.0})
+        return config.replace(methods=("cfad",)).with_detector(**{setting: 0.0})
 
     found: dict[float, AuditRecord] = {}
     for other in [record, *_alike(record, without)]:
         value = getattr(other.config.detector, setting)
         if other.id == record.id:
-            value = getattr(result_of(record).detector, setting)  # as it was used, if it was left to the data
+            value = getattr(result_of(record).settings, setting)  # as it was used, if it was left to the data
         if value is None or "cfad" not in other.config.methods or other.status not in ("queued", "running", "done"):
             continue
         if value not in found or (found[value].status != "done" and other.status == "done"):
@@ -73,13 +74,13 @@ def missing(found: Mapping[float, AuditRecord], setting: str) -> list[float]:
 def run_variants(record: AuditRecord, setting: str) -> None:
     """Put what is missing of the usual values of a setting into the queue."""
     for value in missing(variants(record, setting), setting):
-        config = dataclasses.replace(record.config, methods=("cfad", "twin")).with_detector(**{setting: value})
+        config = record.config.replace(methods=("cfad", "twin")).with_detector(**{setting: value})
         again(record.id, config, f"{record.name} ({SETTING_NAMES[setting]} {value:g})")
 
 
 def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tuple[Floats, Floats]]]:
     """The values, and CFAD's metrics at each of them; one audit each, so nothing is known of their spread."""
-    names = {"macro_f1": "Macro-F1", "changing_ratio_independent": "changed, independent judge"}
+    names = {name: HEADLINE[name].label for name in ("macro_f1", "changing_ratio_independent")}
     headlines: list[dict[str, Any]] = [(record.metrics or {})["cfad"] for record in found.values()]
     lines = {}
     for key, name in names.items():

@@ -15,6 +15,7 @@ import streamlit as st
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.services import people_table, result_of, store
 from cfad_core.apps.dashboard.thresholds import operating_threshold
+from cfad_core.audit.folder import graph_summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.runs.archive import export_audit
@@ -32,7 +33,7 @@ def offer_downloads(record: AuditRecord) -> None:
             "application/octet-stream",
             lambda: _parquet(_scored(record, result)),
         ),
-        ("Counterfactuals (CSV)", "counterfactuals.csv", "text/csv", lambda: _csv(_twins(record, result))),
+        ("Twins (CSV)", "twins.csv", "text/csv", lambda: _csv(_twins(record, result))),
         ("Graph (GraphML)", "graph.graphml", "application/xml", lambda: graph_file(result, ".graphml")),
         ("Graph (JSON)", "graph.json", "application/json", lambda: _graph_json(result)),
         ("Whole audit (zip)", "audit.zip", "application/zip", lambda: _zip(record)),
@@ -76,7 +77,7 @@ def _twins(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
 def _csv(table: pd.DataFrame) -> bytes:
     return (
         safe_for_spreadsheets(table).to_csv(index=False).encode("utf-8-sig")
-    )  # the mark tells spreadsheets the encoding
+    )  # the mark names the encoding to spreadsheets
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
@@ -86,7 +87,7 @@ def _parquet(table: pd.DataFrame) -> bytes:
 
 
 def _graph_json(result: AuditResult) -> bytes:
-    return json.dumps(result.summary()["graph"], indent=2).encode()
+    return json.dumps(graph_summary(result.model), indent=2).encode()
 
 
 def _zip(record: AuditRecord) -> bytes:

@@ -60,7 +60,7 @@ def choose_audit(audit: str) -> None:
 
 
 def finished_audit() -> tuple[AuditRecord, AuditResult]:
-    """The audit of a page that shows results; anything else is told, and ends the page."""
+    """The audit of a page that shows results; anything else is explained, and ends the page."""
     _audit_picker()
     audit = current_audit()
     if audit is None:
@@ -77,7 +77,7 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
 
 
 def result_or_stop(record: AuditRecord) -> AuditResult:
-    """What an audit found; if it cannot be read that is told, and ends the page."""
+    """What an audit found; if it cannot be read the page says so, and ends."""
     try:
         return result_of(record)
     except InvalidArtifactError as error:
@@ -87,7 +87,7 @@ def result_or_stop(record: AuditRecord) -> AuditResult:
 
 
 def record_or_stop(audit: str) -> AuditRecord:
-    """An audit of the store; if there is none that is told, and ends the page."""
+    """An audit of the store; if there is none the page says so, and ends."""
     try:
         return store().get(audit)
     except InvalidArtifactError as error:

@@ -1,4 +1,4 @@
-"""The tabs of the page about the graph: edges, how sure they are, and what goes with each of them."""
+"""The tabs of the page about the graph: edges, how often they are found, and what goes with each of them."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from numpy.typing import NDArray
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.stability import Uncertainty, WhatIf
-from cfad_core.core.config import METHOD_NAMES
+from cfad_core.audit.stability import Stability
 from cfad_core.core.formats import percent
-from cfad_core.figures import MOST_BARS, reach_figure, what_if_figure
+from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.edge_cuts import EdgeCuts
+from cfad_core.figures import MOST_BARS, edge_cuts_figure, reach_figure
 from cfad_core.runs.store import AuditRecord
 
-_FOUND = "found in graphs"
+_FOUND = "found in subsamples"
 _GIVEN = "This graph was given, not learned."
 
 
-def counts(sure: Uncertainty) -> NDArray[np.int64]:
-    """(v, v), how many graphs have each edge."""
-    return np.rint(sure.edge_frequency * len(sure.graphs)).astype(np.int64)
+def counts(stability: Stability) -> NDArray[np.int64]:
+    """(v, v), in how many subsamples each edge was found."""
+    found: NDArray[np.int64] = np.rint(stability.edge_frequency * len(stability.graphs)).astype(np.int64)
+    return found
 
 
 def edges_table(result: AuditResult) -> pd.DataFrame:
     """The edges of the audit's own graph, the strongest first."""
-    variables, strengths = result.scm.strengths()
+    variables, strengths = result.model.strengths()
     found = np.argwhere(strengths != 0.0)
     table = pd.DataFrame(
         [(variables[j], variables[i], float(strengths[j, i])) for j, i in found],
         columns=["cause", "effect", "strength"],
     )
-    if result.uncertainty is not None:
-        times = counts(result.uncertainty)
-        table[_FOUND] = [f"{times[j, i]} of {len(result.uncertainty.graphs)}" for j, i in found]
+    if result.stability is not None:
+        times = counts(result.stability)
+        table[_FOUND] = [f"{times[j, i]} of {len(result.stability.graphs)}" for j, i in found]
     return table.reindex(table["strength"].abs().sort_values(ascending=False).index)
 
 
@@ -50,31 +52,31 @@ def show_edges(edges: pd.DataFrame) -> None:
 
 def seldom_found(result: AuditResult) -> str:
     """What the thin arrows are, if there are any."""
-    strengths, sure = result.scm.strengths()[1], result.uncertainty
+    strengths, stability = result.model.strengths()[1], result.stability
     if result.config.knowledge.complete:
         return f" {_GIVEN}"
-    if sure is None or not (strengths != 0.0).any():
+    if stability is None or not (strengths != 0.0).any():
         return ""
-    graphs = len(sure.graphs)
-    if ((strengths != 0.0) & (2 * counts(sure) < graphs)).any():
-        return f" Thin, dashed arrows were found in less than half of {graphs} other graphs."
-    return f" All arrows were found in at least half of {graphs} other graphs."
+    graphs = len(stability.graphs)
+    if ((strengths != 0.0) & (2 * counts(stability) < graphs)).any():
+        return f" Thin, dashed arrows were found in less than half of {graphs} subsamples."
+    return f" All arrows were found in at least half of {graphs} subsamples."
 
 
-def how_sure(result: AuditResult, sure: Uncertainty) -> None:
-    """Where the sensitive attribute reaches in other graphs, and which edges they have that this one has not."""
-    sensitive, graphs, affected = as_text(result.scm.sensitive, 60), len(sure.graphs), result.scm.affected_names
+def in_subsamples(result: AuditResult, stability: Stability) -> None:
+    """Where the sensitive attribute reaches in the graphs of subsamples, and the edges that this one lacks."""
+    sensitive, affected = as_text(result.model.sensitive, 60), result.model.affected_names
+    graphs, blind = len(stability.graphs), stability.without_path
     if result.config.knowledge.complete:
         st.info(
-            f"{_GIVEN} All other graphs have the same edges, of other strengths: nobody asked whether they are true."
+            f"{_GIVEN} All subsamples have the same edges, of other strengths: whether they are true was not examined."
         )
-    st.plotly_chart(reach_figure(sure.reach, affected, graphs), width="stretch", key="reach")
-    blind = {0: f"Every graph sees a path from {sensitive}.", graphs: f"No graph sees a path from {sensitive}."}
-    seen = blind.get(sure.without_path, f"{sure.without_path} of {graphs} graphs see no path from {sensitive}.")
-    rest = len(sure.reach) - MOST_BARS
+    st.plotly_chart(reach_figure(stability.reach, affected, graphs), width="stretch", key="reach")
+    seen = {0: "Every subsample shows", graphs: "No subsample shows"}.get(blind, f"{blind} of {graphs} do not show")
+    rest = len(stability.reach) - MOST_BARS
     st.caption(
-        f"In how many of {graphs} graphs, each learned from a random half of the rows, {sensitive} reaches a variable: "
-        f"the longer the bar, the surer. {seen}"
+        f"In how many of {graphs} subsamples, random halves of the rows, {sensitive} reaches a variable. "
+        f"{seen} a path from {sensitive}."
         + (f" The {MOST_BARS} most reached; the table has {rest} more." if rest > 0 else ""),
         help=HELP[_FOUND],
     )
@@ -84,23 +86,23 @@ def how_sure(result: AuditResult, sure: Uncertainty) -> None:
         rows = [
             {
                 "variable": name,
-                "reached in graphs": f"{share * graphs:.0f} of {graphs}",
+                "reached in subsamples": f"{share * graphs:.0f} of {graphs}",
                 "in this graph": name in affected,
             }
-            for name, share in sorted(sure.reach.items(), key=lambda item: -item[1])
+            for name, share in sorted(stability.reach.items(), key=lambda item: -item[1])
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", height=_height(len(rows)))
     with right:
-        st.markdown("**Edges of other graphs that this one lacks**")
-        _show_absent(result, sure)
+        st.markdown("**Edges found in subsamples that this graph lacks**")
+        _show_absent(result, stability)
 
 
-def _show_absent(result: AuditResult, sure: Uncertainty) -> None:
-    variables, strengths = result.scm.strengths()
-    times, graphs = counts(sure), len(sure.graphs)
+def _show_absent(result: AuditResult, stability: Stability) -> None:
+    variables, strengths = result.model.strengths()
+    times, graphs = counts(stability), len(stability.graphs)
     absent = [(int(j), int(i)) for j, i in np.argwhere((strengths == 0.0) & (2 * times >= graphs))]
     if not absent:
-        st.caption("None was found in half of the graphs or more.")
+        st.caption("None was found in half of the subsamples or more.")
         return
     rows = [
         {
@@ -113,15 +115,15 @@ def _show_absent(result: AuditResult, sure: Uncertainty) -> None:
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", height=_height(len(rows)))
     st.caption(
-        "Found in half of the graphs or more. If you know that one of them must be, require it below and run the audit "
-        "again."
+        "Found in half of the subsamples or more. If you know that one of them must be, require it below and run the "
+        "audit again."
     )
 
 
-def edge_by_edge(record: AuditRecord, result: AuditResult, what_if: WhatIf) -> None:
+def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> None:
     """What if one edge carried nothing?"""
-    sensitive = as_text(result.scm.sensitive, 60)
-    if not what_if.edges:
+    sensitive = as_text(result.model.sensitive, 60)
+    if not cuts.edges:
         st.info(f"In this graph no edge leads away from {sensitive}: there is none to cut.")
         return
     methods = list(result.scores)
@@ -130,27 +132,27 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, what_if: WhatIf) -> N
         "Method",
         methods,
         default=first,
-        format_func=lambda name: METHOD_NAMES.get(name, name),
+        format_func=label_of,
         required=True,
         key=f"what-if-{record.id}",
     )
     method = method or first
-    whole, without = what_if.whole[method], what_if.without[method]
-    st.markdown(_carried(what_if, method))
-    st.plotly_chart(what_if_figure(what_if.edges, without, whole), width="stretch", key="what-if")
+    whole, without = cuts.whole[method], cuts.without[method]
+    st.markdown(_carried(cuts, method))
+    st.plotly_chart(edge_cuts_figure(cuts.edges, without, whole), width="stretch", key="what-if")
     st.caption(
         "How many outcomes would change, if one edge carried nothing and all others did. Dotted: with all edges. "
-        f"Counted on {what_if.people:,} people, at the audit's own threshold (quantile {result.config.quantile:g})"
+        f"Counted on {cuts.people:,} people, at the audit's own threshold (quantile {result.config.quantile:g})"
         + (", with a value drawn for every category." if result.draws_categories else ".")
         + (" Where more change without an edge, it had weighed against the others." if (without > whole).any() else "")
         + (f" The {MOST_BARS} edges with which most goes; the table has all." if len(without) > MOST_BARS else "")
     )
     if method == "twin":
         st.caption(
-            "By its own model, twin scoring changes (almost) nobody by construction: here is what happens if that "
-            "model is wrong in one edge."
+            "By its own model, twin scoring changes (almost) nobody's outcome by construction: here is what happens if "
+            "that model is wrong in one edge."
         )
-    table = pd.DataFrame(what_if.edges, columns=["cause", "effect"])
+    table = pd.DataFrame(cuts.edges, columns=["cause", "effect"])
     table["changed without it"] = 100.0 * without
     table["goes with it"] = 100.0 * (whole - without)
     shown = table.sort_values("goes with it", ascending=False, kind="stable")
@@ -161,17 +163,17 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, what_if: WhatIf) -> N
     st.dataframe(shown, hide_index=True, width="stretch", height=_height(len(shown)), column_config=config)
 
 
-def _carried(what_if: WhatIf, method: str) -> str:
+def _carried(cuts: EdgeCuts, method: str) -> str:
     """Which single edge carries the verdict, if one does."""
-    carrier, whole = what_if.carrier(method), what_if.whole[method]
-    name = METHOD_NAMES.get(method, method)
+    carrier, whole = cuts.carrier(method), cuts.whole[method]
+    name = label_of(method)
     begin = f"With all edges, {percent(whole)} of outcomes by {name} change."
     if not whole:
         return f"{begin} There is nothing that an edge could carry."
     if carrier is None:
         return f"{begin} No single edge carries half of that, beyond chance."
     (cause, effect), share = carrier
-    left = float(what_if.without[method][what_if.edges.index((cause, effect))])
+    left = float(cuts.without[method][cuts.edges.index((cause, effect))])
     return (
         f"{begin} The edge **{as_text(cause, 60)} → {as_text(effect, 60)}** alone carries {percent(share, 0)} of that: "
         f"without it, {percent(left)} would. Whether it is true decides the verdict."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from cfad_core.causal.graph import allowed_edges
 from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import CfadError, InvalidConfigError
+from cfad_core.core.formats import counted
 from cfad_core.runs.store import AuditRecord
 
 _NAMES = {".graphml": "GraphML", ".dot": "DOT", ".json": "JSON", ".csv": "CSV"}
@@ -44,7 +44,7 @@ class Upload:
 
 
 def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Upload:
-    """Domain knowledge or a ready graph from a file, checked at once; what is wrong with it is told."""
+    """Domain knowledge or a ready graph from a file, checked at once; what is wrong with it is shown."""
     file = st.file_uploader(
         "Upload domain knowledge (JSON) or a ready graph (GraphML, DOT, JSON, CSV)",
         type=["json", "graphml", "dot", "gv", "csv"],
@@ -92,19 +92,15 @@ def _is_graph(content: bytes) -> bool:
 def _described(knowledge: Knowledge) -> str:
     edges = len(knowledge.required)
     if knowledge.complete:
-        return f"a ready graph with {_many(edges, 'edge')}, instead of a learned one."
+        return f"a ready graph with {counted(edges, 'edge')}, instead of a learned one."
     parts = [
         (len(knowledge.roots), "column", " without causes"),
         (len(knowledge.tiers), "tier", ""),
         (len(knowledge.forbidden), "edge", " that cannot be"),
         (edges, "edge", " that must be"),
     ]
-    told = ", ".join(f"{_many(count, thing)}{which}" for count, thing, which in parts if count)
-    return f"domain knowledge, {told or 'which says nothing'}."
-
-
-def _many(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    said = ", ".join(f"{counted(count, thing)}{which}" for count, thing, which in parts if count)
+    return f"domain knowledge, {said or 'which says nothing'}."
 
 
 def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame) -> None:
@@ -114,7 +110,7 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
         "Say what cannot be, or must be, and run the audit again; it becomes a new audit that names this one as its "
         "parent."
     )
-    variables, sensitive = result.scm.strengths()[0], result.scm.sensitive
+    variables, sensitive = result.model.strengths()[0], result.model.sensitive
     choices = st.container()
     upload = upload_knowledge(variables, sensitive, f"knowledge-{record.id}")
     with choices:
@@ -124,7 +120,7 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
     if run.button("Run again with this knowledge", disabled=same or upload.refused, width="stretch"):
         try:
             allowed_edges(variables, sensitive, new)
-            config = dataclasses.replace(record.config, knowledge=new)
+            config = record.config.replace(knowledge=new)
             frame.choose_audit(again(record.id, config, f"{record.name} (other graph)"))
         except CfadError as error:
             st.error(as_text(error, _LONGEST))
@@ -151,7 +147,7 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
     required = [f"{a} → {b}" for a, b in known.required if f"{a} → {b}" in ends]
     if known.complete and st.toggle("These are all edges there are: look for no others", value=True):
         chosen = st.multiselect("Edges of the graph", list(ends), default=required)
-        return dataclasses.replace(known, required=tuple(ends[pair] for pair in chosen))
+        return known.replace(required=tuple(ends[pair] for pair in chosen))
     present = [f"{cause} → {effect}" for cause, effect in zip(edges["cause"], edges["effect"], strict=True)]
     first = [pair for pair in present if pair in ends]
     one, two, three = st.columns(3)
@@ -167,8 +163,7 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
         [variable for variable in variables if variable != sensitive],
         default=[root for root in known.roots if root in variables and root != sensitive],
     )
-    return dataclasses.replace(
-        known,
+    return known.replace(
         roots=(*roots, *(root for root in known.roots if root == sensitive)),
         forbidden=(*(ends[pair] for pair in forbidden), *unseen),
         required=tuple(ends[pair] for pair in must),
@@ -178,7 +173,7 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
 
 def graph_file(result: AuditResult, suffix: str) -> bytes:
     """The learned graph as a file that can be uploaded again."""
-    return write_graph(result.scm.strengths()[0], result.scm.edges(), f"graph{suffix}")
+    return write_graph(result.model.strengths()[0], result.model.edges(), f"graph{suffix}")
 
 
 def offer_graph(record: AuditRecord, result: AuditResult) -> None:

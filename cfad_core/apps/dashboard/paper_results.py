@@ -8,9 +8,10 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.frame import ASSETS
 from cfad_core.apps.dashboard.text import as_text
-from cfad_core.core.config import METHOD_NAMES, PAPER_QUANTILES
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import duration
+from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.figures import adjacency_pair_figure
 from cfad_core.paper.plan import JUDGED, Reproduction
 from cfad_core.paper.report import (
@@ -51,7 +52,7 @@ def show_paper_results(source: str) -> None:
         required=True,
     )
     dataset = dataset or names[0]
-    judge = "the true counterfactuals" if dataset == "synthetic" else "an independent SCM"
+    judge = "the true twins" if dataset == "synthetic" else "an independent causal model"
     header, rows = main_rows(found, dataset)
     st.dataframe(pd.DataFrame(rows, columns=header), width="stretch", hide_index=True)
     about = found.about
@@ -63,12 +64,12 @@ def show_paper_results(source: str) -> None:
     )
     st.caption(
         "DCFOD and FairOD as the paper's authors ran them: DCFOD with one cluster, FairOD without its fairness losses. "
-        "As their own authors describe them (AUC-ROC, Macro-F1, changed by the independent judge): "
-        + "; ".join(f"{METHOD_NAMES[method]} {_original(found, dataset, method)}" for method in ("dcfod", "fairod"))
+        "As their own authors describe them (AUC-ROC, Macro-F1, changing ratio by the judge): "
+        + "; ".join(f"{label_of(method)} {_original(found, dataset, method)}" for method in ("dcfod", "fairod"))
         + "."
     )
     st.plotly_chart(tradeoff(found, dataset), width="stretch", key="paper-tradeoff")
-    better = ", ".join(f"{METHOD_NAMES[name]} at {quantile:g}" for quantile, name in dominating(found, dataset))
+    better = ", ".join(f"{label_of(name)} at {quantile:g}" for quantile, name in dominating(found, dataset))
     st.caption(
         f"Marks along a line: the quantiles {PAPER_QUANTILES[0]:g} (right) to {PAPER_QUANTILES[-1]:g} (left). Left and "
         f"up is better. Hollow: the paper's point. Baselines that beat Twin in both at one of the quantiles: "
@@ -83,7 +84,7 @@ def show_paper_results(source: str) -> None:
             st.caption("The learned causal graph (seed 0).")
         with spread:
             st.plotly_chart(densities(found, dataset), width="stretch", key="paper-densities")
-            st.caption("Scores of each group and, dashed, of its counterfactual (seed 0): AE against CFAD.")
+            st.caption("Scores of each group and, dashed, of its twins (seed 0): AE against CFAD.")
 
 
 def _original(found: Reproduction, dataset: str, method: str) -> str:
@@ -102,7 +103,7 @@ def _synthetic_only(found: Reproduction) -> None:
     st.plotly_chart(generation(found), width="stretch", key="paper-generation")
     st.caption(
         "How far generated rows are from the true ones. Factual: what the equations expect, without a person's noise, "
-        "so even the truth is not at 0. Counterfactual: by abduction, action, prediction."
+        "so even the truth is not at 0. Counterfactual: twins, by abduction, action, prediction."
     )
     for place, setting in zip(st.columns(2, gap="large"), SETTING_NAMES, strict=True):
         with place:

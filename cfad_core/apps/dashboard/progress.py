@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import streamlit as st
 
@@ -12,30 +10,25 @@ from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.sureness import show_verdicts
-from cfad_core.apps.dashboard.tables import METRIC_NAMES, metrics_table, show_metrics
+from cfad_core.apps.dashboard.tables import metrics_table, show_metrics
+from cfad_core.apps.dashboard.uncertainty import show_verdicts
 from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
+from cfad_core.detectors.registry import METHODS
 from cfad_core.figures import training_figure
 from cfad_core.runs.store import AuditRecord, Report
 
-STAGE_NAMES = {
+STAGE_NAMES: dict[str, str] = {
     "discovery": "Learning the causal graph",
     "edge selection": "Choosing its edges",
     "refit": "Fitting the causal model",
     "judge: discovery": "Learning an independent judge's graph",
     "judge: edge selection": "Choosing the judge's edges",
     "judge: refit": "Fitting the judge's model",
-    "pca": "Fitting PCA",
-    "ocsvm": "Fitting OC-SVM",
-    "iforest": "Growing iForest",
-    "autoencoder": "Training the plain detector",
-    "dcfod": "Training DCFOD",
-    "fairod": "Training FairOD",
-    "fair fine-tuning": "Making both worlds alike",
-    "evaluation": "Scoring everybody in every world",
+    **{method.stage: method.doing for method in METHODS.values() if method.stage is not None},
+    "evaluation": "Scoring everybody and their twins",
     "subsample models": "Learning graphs from halves of the rows",
-    "how sure": "Measuring how sure all this is",
+    "uncertainty": "Measuring the uncertainty",
 }
 
 
@@ -115,21 +108,16 @@ def finished_view(record: AuditRecord) -> None:
     result = frame.result_or_stop(record)
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
     _ways_on()
-    show_verdicts(record, result)
+    show_verdicts(result)
     show_metrics(metrics_table(result))
-    judge = (
-        "the true counterfactuals"
-        if result.judge is None
-        else "an independent SCM, learned from the other half of the rows"
-    )
+    judge = "the true twins" if result.judge is None else "a causal model learned from the other half of the rows"
     st.caption(
-        f"{len(result.people.row):,} people judged. *changed*: share whose outcome differs, had they belonged to "
-        f"the other "
-        f"group. *{METRIC_NAMES['changing_ratio_independent']}*: by {judge}."
+        f"{len(result.people.row):,} people judged. *outcome changes*: share of people whose outcome would differ, had "
+        f"they belonged to the other group; by the audit's own causal model, and by the judge: {judge}."
     )
     with st.expander("Run it again"):
         run_with_seeds(record)
-    for _, text in merge_alike([notice for notice in result.notices if notice.severity == "warning"]):
+    for _, text in merge_alike([notice for notice in result.findings if notice.severity == "warning"]):
         st.warning(text)
     if st.button("Audit another table"):
         st.session_state.pop("audit", None)
@@ -157,5 +145,5 @@ def run_with_seeds(record: AuditRecord) -> None:
         taken = {other.config.seed for other in same_but_seed(record)}
         seeds = [seed for seed in range(len(taken) + count) if seed not in taken][:count]
         for seed in seeds:
-            again(record.id, dataclasses.replace(record.config, seed=seed), f"{record.name} (seed {seed})")
+            again(record.id, record.config.replace(seed=seed), f"{record.name} (seed {seed})")
         st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.arrays import Floats
-from cfad_core.evaluation.outcomes import ScoreCurve
 from cfad_core.runs.executor import Executor, start_executor
 from cfad_core.runs.store import AuditRecord, Store, home_folder
 
@@ -51,34 +47,3 @@ def people_table(record: AuditRecord) -> pd.DataFrame:
 @st.cache_resource(show_spinner="Loading the table ...", max_entries=4)
 def stored_table(digest: str) -> pd.DataFrame:
     return store().table(digest)
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Everything that a moving threshold needs, sorted once: overall by both judges, and by group."""
-
-    own: ScoreCurve
-    independent: ScoreCurve
-    groups: dict[str, ScoreCurve]
-    train: Floats  # ascending
-    scores: Floats  # ascending
-
-
-def curves_of(record: AuditRecord, method: str) -> Curves:
-    return _curves(record.id, record.finished, method, str(store().home), result_of(record))
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)
-def _curves(audit: str, finished: float | None, method: str, home: str, _result: AuditResult) -> Curves:  # noqa: ARG001
-    scores, labels = _result.scores[method], _result.people.is_anomaly
-    groups = {
-        name: ScoreCurve(scores.factual[rows], scores.counterfactual[rows], None if labels is None else labels[rows])
-        for name, rows in _result.groups.items()
-    }
-    return Curves(
-        own=_result.curve(method),
-        independent=_result.curve(method, "independent"),
-        groups=groups,
-        train=np.sort(scores.train),
-        scores=np.sort(scores.factual),
-    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from cfad_core.apps.dashboard import glossary
 from cfad_core.apps.dashboard.knowledge import upload_knowledge
 from cfad_core.apps.dashboard.state import Draft
-from cfad_core.core.config import METHOD_NAMES, METHODS, OURS, AuditConfig, Knowledge, Method, PresetName, preset
+from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, PresetName, preset
+from cfad_core.detectors.registry import METHODS
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig | None]:
@@ -43,7 +43,7 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
             base.detector.fairness_weight,
             0.5,
             placeholder="automatic",
-            help="How hard both worlds are made alike. Left empty, it follows the scale of the table's columns.",
+            help="How hard people and their twins are made alike. Left empty, it follows the scale of the columns.",
         )
         rate = three.number_input(
             "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
@@ -51,39 +51,39 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
         seed = int(four.number_input("Seed", 0, 2**31 - 1, 0, 1, help="The same seed gives the same audit."))
         one, two = st.columns([1, 2])
         with one:
-            graphs = _choose_graphs(base.bootstrap)
+            subsamples = _choose_subsamples(base.subsamples)
         with two:
             knowledge = _choose_knowledge(now)
-    if graphs is None or knowledge is None:
+    if subsamples is None or knowledge is None:
         return name, None
     config = preset(
         kind,
         methods=methods,
         seed=seed,
         quantile=float(quantile),
-        bootstrap=graphs,
+        subsamples=subsamples,
         knowledge=knowledge,
     )
     lambda_ = None if weight is None else float(weight)
     return name, config.with_detector(fairness_weight=lambda_, fair_learning_rate=float(rate))
 
 
-def _choose_graphs(usual: int) -> int | None:
-    """How many graphs tell how sure the audit is; None while it is a number that cannot be."""
-    graphs = int(
+def _choose_subsamples(usual: int) -> int | None:
+    """How many subsamples measure the uncertainty; None while it is a number that cannot be."""
+    subsamples = int(
         st.number_input(
-            "Graphs to tell how sure the audit is",
+            "Subsamples to measure the uncertainty",
             0,
             100,
             usual,
             2,
-            help="Each is learned from a random half of the rows. 20 take up to as long as all the rest; 0: not told.",
+            help="A causal model is learned from each. 20 take up to as long as all the rest; 0: it is not measured.",
         )
     )
-    if graphs % 2 or graphs == 2:
-        st.error("Graphs come in pairs, and two tell too little: choose 0, or an even number from 4 on.")
+    if subsamples % 2 or subsamples == 2:
+        st.error("Subsamples come in pairs, and two are too few: choose 0, or an even number from 4 on.")
         return None
-    return graphs
+    return subsamples
 
 
 def _choose_knowledge(now: Draft) -> Knowledge | None:
@@ -104,19 +104,18 @@ def _choose_knowledge(now: Draft) -> Knowledge | None:
     return None if upload.refused else Knowledge(roots=tuple(roots))
 
 
-def _choose_methods() -> tuple[Method, ...]:
+def _choose_methods() -> tuple[str, ...]:
     """A tick box for each method; CFAD's way comes ticked."""
     st.markdown("**Methods to audit**")
     ticked = [
-        method
-        for place, method in zip(st.columns(len(METHODS)), METHODS, strict=True)
-        if place.checkbox(
-            METHOD_NAMES[method], value=method in OURS, key=f"method-{method}", help=glossary.METHODS[method]
-        )
+        name
+        for place, (name, method) in zip(st.columns(len(METHODS)), METHODS.items(), strict=True)
+        if place.checkbox(method.look.label, value=name in DEFAULT_METHODS, key=f"method-{name}", help=method.help)
     ]
     if not ticked:
         st.info("Tick at least one method to go on.")
         st.stop()
-    if "dcfod" in ticked:
-        st.caption("DCFOD has large networks: it takes longer than all others together.")
+    for name in ticked:
+        if METHODS[name].remark:
+            st.caption(METHODS[name].remark)
     return tuple(ticked)

@@ -10,8 +10,12 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.config import METHOD_NAMES, OURS
+from cfad_core.core.config import DEFAULT_METHODS
+from cfad_core.core.formats import percent
+from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
 from cfad_core.runs.store import AuditRecord
 
 
@@ -57,45 +61,48 @@ def verdict(record: AuditRecord) -> str:
     if chosen.get("verdict"):
         return str(chosen["verdict"])
     parts, n = [], 0
-    ours = {method: record.metrics[method] for method in OURS if method in record.metrics}
-    for method, metrics in (ours or record.metrics).items():
+    usual = {method: record.metrics[method] for method in DEFAULT_METHODS if method in record.metrics}
+    for method, metrics in (usual or record.metrics).items():
         ratio, n = metrics["changing_ratio_independent"], metrics["n"]
         if ratio is not None:
-            parts.append(f"{METHOD_NAMES.get(method, method)} {100 * ratio:.1f} %")
+            parts.append(f"{label_of(method)} {percent(ratio)}")
     return f"outcome changes for {', '.join(parts)} of {n:,} people"
-
-
-METRIC_NAMES = {
-    "auc_pr": "AUC-PR",
-    "auc_roc": "AUC-ROC",
-    "macro_f1": "Macro-F1",
-    "flag_rate": "flagged",
-    "changing_ratio": "changed, own SCM",
-    "changing_ratio_independent": "changed, independent judge",
-}
 
 
 def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> pd.DataFrame:
     """A row for each method, or for some of them."""
     rows = {}
     for method in result.scores if methods is None else methods:
-        metrics = result.metrics(method)
-        rows[METHOD_NAMES.get(method, method)] = {shown: getattr(metrics, name) for name, shown in METRIC_NAMES.items()}
+        report = result.report(method)
+        rows[report.label] = {metric.label: getattr(report.metrics, name) for name, metric in HEADLINE.items()}
     return pd.DataFrame(rows).T.dropna(axis=1, how="all").astype(float)  # without labels there is no F1 or AUC
 
 
 def show_metrics(table: pd.DataFrame) -> None:
     """Metrics with three digits, the best of each column in bold, and what each of them is."""
-    names = {name: name for name in ("AUC-PR", "AUC-ROC", "Macro-F1", "flagged")}
-    names |= {
-        METRIC_NAMES["changing_ratio"]: "changed, own",
-        METRIC_NAMES["changing_ratio_independent"]: "changed, judge",
-    }
-    high: list[Hashable] = [name for name in ("AUC-PR", "AUC-ROC", "Macro-F1") if name in table]
-    low: list[Hashable] = [
-        METRIC_NAMES[name] for name in ("changing_ratio", "changing_ratio_independent") if METRIC_NAMES[name] in table
-    ]
+    shown = [metric for metric in HEADLINE.values() if metric.label in table]
+    high: list[Hashable] = [metric.label for metric in shown if metric.good == "high"]
+    low: list[Hashable] = [metric.label for metric in shown if metric.good == "low"]
     styled = table.style.format("{:.3f}", na_rep="n/a").highlight_max(subset=high, props="font-weight: bold")
     styled = styled.highlight_min(subset=low, props="font-weight: bold")
-    config = {name: st.column_config.Column(help=HELP[term]) for name, term in names.items() if name in table}
+    config = {metric.label: st.column_config.Column(help=HELP[metric.term]) for metric in shown}
     st.dataframe(styled, width="stretch", column_config=config)
+
+
+def show_groups(report: MethodReport, threshold: float) -> None:
+    """Every group metric at a threshold, a column for each group."""
+    found = report.metrics_at(threshold).groups
+    rows = {
+        metric.label: {group: _group_cell(metric, values[name]) for group, values in found.items()}
+        for name, metric in GROUP_METRICS.items()
+        if any(values[name] is not None for values in found.values())
+    }
+    st.dataframe(pd.DataFrame(rows).T, width="stretch", height=38 + 35 * len(rows))
+    about = "; ".join(f"*{metric.label}*: {metric.help}" for metric in GROUP_METRICS.values() if metric.label in rows)
+    st.caption("Each group at this threshold.", help=about)
+
+
+def _group_cell(metric: GroupMetric, value: float | None) -> str:
+    if value is None:
+        return "n/a"
+    return percent(value) if metric.is_share else f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
