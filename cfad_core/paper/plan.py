@@ -194,13 +194,18 @@ def _key(task: Task, code: str) -> str:
 
 def _code_digest() -> str:
     """Of all that computes results."""
-    package, digest = Path(__file__).resolve().parent, hashlib.sha256()
-    for part in ("causal", "data", "detectors", "evaluation"):
-        for path in sorted((package / part).glob("*.py")):
-            digest.update(path.read_bytes())
-    for name in ("audit", "benchmark", "config", "experiments", "result", "training"):
-        digest.update((package / f"{name}.py").read_bytes())
+    digest = hashlib.sha256()
+    for path in computing_modules():
+        digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def computing_modules() -> list[Path]:
+    """The files that results depend on: what one of another version found does not count."""
+    package = Path(__file__).resolve().parents[1]
+    rooms = ("core", "data", "causal", "detectors", "evaluation", "audit")
+    found = [path for room in rooms for path in sorted((package / room).rglob("*.py"))]
+    return [*found, package / "paper" / "problems.py", package / "paper" / "experiments.py"]
 
 
 def _versions() -> dict[str, str]:
