@@ -1,4 +1,5 @@
 # make run    sets up what it needs and opens the dashboard on localhost
+# make dev    the same for developers: a page reruns when its code is saved
 # make test   sets up what it needs, runs lint, types and all tests
 # make check  the part to run while working: lint, types and the quick tests
 # make install only sets up
@@ -8,10 +9,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test check lint install services
+.PHONY: run dev test check lint install services
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
+
+# Polling looks at the modules in use alone; events watch all of .venv, whatever is blacklisted, and take half a core
+dev: $(VENV)/.run
+	$(BIN)/python -m streamlit run app.py --server.fileWatcherType poll --server.runOnSave true
 
 test: lint services
 	$(BIN)/python -m pytest

@@ -128,7 +128,7 @@ def app(
     port = _free_port()
     url = f"http://localhost:{port}"
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
-    command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
+    command += ["--server.headless", "true"]
     variables = {**os.environ, **(environment or {}), "CFAD_HOME": str(home)}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
@@ -167,12 +167,13 @@ def browser() -> Iterator[Browser]:
 
 
 class Visitor:
-    """One person with one window; remembers what left the computer and what went wrong."""
+    """One person with one window; remembers what left the computer, what went wrong and how often they clicked."""
 
     def __init__(self, chromium: Browser, url: str, *, colour_scheme: Literal["light", "dark"] = "light") -> None:
         self.url = url
         self.foreign: list[str] = []
         self.errors: list[str] = []
+        self.clicks = 0
         size = ViewportSize(width=1280, height=720)
         self.context = chromium.new_context(viewport=size, color_scheme=colour_scheme, reduced_motion="reduce")
         self.context.set_default_timeout(SECONDS * 1000)
@@ -241,6 +242,7 @@ class Visitor:
             part.get_by_role("button", name=name, exact=True).or_(link).click()
         except PlaywrightTimeout as error:
             raise AssertionError(f"could not click {name!r}: {error}\n{self._shown()}") from None
+        self.clicks += 1
 
     def upload(self, path: Path, label: str | None = None) -> None:
         """Give a file to the page's uploader, or to the one with that label."""

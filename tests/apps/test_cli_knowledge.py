@@ -68,8 +68,8 @@ def test_knowledge_from_a_file_and_roots_are_added_up(table: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("graph.csv", ",group,wage\ngroup,0,1\nwage,0,0\n", "wage"),
-        ("graph.dot", "digraph { income -> debt -> income }", "cycle"),
+        ("graph.csv", ",group,wage\ngroup,0,1\nwage,0,0\n", "names what is no variable of this audit: wage."),
+        ("graph.dot", "digraph { income -> debt -> income }", "has no cycles; this one has income -> debt -> income"),
         ("graph.txt", "group -> income", ".graphml, .dot"),
     ],
 )
@@ -83,10 +83,10 @@ def test_graphs_that_cannot_be(table: Path, capsys, name: str, content: str, mes
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ({"roots": ["wage"]}, "wage"),
+        ({"roots": ["wage"]}, "names columns that are not in the graph: wage."),
         ({"required": [["income", "debt"], ["debt", "income"]]}, "form a cycle"),
         ({"required": [["income", "group"]]}, "forbidden by a root"),
-        ({"rots": ["income"]}, "rots"),
+        ({"rots": ["income"]}, "Unknown setting"),
     ],
 )
 def test_knowledge_that_cannot_be(table: Path, capsys, known: dict, message: str) -> None:

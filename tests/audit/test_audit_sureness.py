@@ -105,8 +105,8 @@ def test_audit_json_tells_how_sure_it_is(result: AuditResult, tmp_path: Path) ->
         assert set(found["intervals"]) == {"changing_ratio", "flag_rate_shift", "flag_rate_difference", "distance"}
         for one in found["intervals"].values():
             assert one["low"] <= one["median"] <= one["high"]
-        assert 0.0 <= found["placebo_floor"] <= 1.0
-        assert found["changing_ratio_without_far"] is not None
+        assert found["placebo_floor"] == result.floor(method)
+        assert found["changing_ratio_without_far"] == result.changing_ratio_of_near(method)
         assert found["verdict"] == result.verdict(method)
         assert "had they belonged to the other group" in found["verdict"]
     assert text["uncertainty"]["graphs"] == 4

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from cfad_core.causal.discovery.score_matching import _Objective
 from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.graph import find_cycle, structural_hamming_distance
 from cfad_core.causal.spline import Spline, SplineBasis
+from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.errors import AuditCancelled, InvalidDataError
 from cfad_core.core.progress import Progress
@@ -173,7 +175,7 @@ def test_joint_discovery_finds_a_small_world() -> None:
     assert structural_hamming_distance(scm.weights != 0, TRUE != 0) == 0
     rng = np.random.default_rng(9)
     s, noise = rng.choice([-1.0, 1.0], 500), rng.standard_normal((5, 500))
-    here, there = (simulate(TRUE, [0, 1, 2, 3, 4], sign * s, noise).T for sign in (1.0, -1.0))
+    here, there = (simulate(TRUE, [0, 1, 2, 3, 4], sign * s, noise).T.astype(np.float64) for sign in (1.0, -1.0))
     flipped = here * np.array([-1.0, 1, 1, 1, 1])
     error = np.linalg.norm(scm.counterfactual(here) - there, axis=1).mean()
     assert error < 0.15 * np.linalg.norm(flipped - there, axis=1).mean()
@@ -284,6 +286,6 @@ def test_refitting_an_empty_graph_is_fine() -> None:
         (lambda x: x[:, :3], r"Expected rows of 5 variables; got an array of shape \(300, 3\)"),
     ],
 )
-def test_unusable_rows_are_refused(spoil, message: str) -> None:
+def test_unusable_rows_are_refused(spoil: Callable[[Floats], Floats], message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
         learn_scm(spoil(draw_world(300)), COLUMNS)

@@ -7,6 +7,7 @@ import pytest
 
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.paper import GraphAutoencoder, learn_plain_autoencoder
+from cfad_core.causal.graph import find_cycle
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.config import DiscoveryConfig
 from cfad_core.core.progress import Progress
@@ -28,8 +29,12 @@ def learned() -> tuple[GraphAutoencoder, StructuralModel]:
 
 
 def test_both_models_share_one_graph_without_cycles(learned: tuple[GraphAutoencoder, StructuralModel]) -> None:
-    _, model = learned
+    autoencoder, model = learned
     assert model.names == NAMES
+    assert find_cycle(model.weights != 0.0) == []
+    kept = model.weights != 0.0
+    assert kept.any()
+    np.testing.assert_array_equal(model.weights[kept], autoencoder.graph()[kept])
     assert not model.weights[:, 0].any()  # S is a root
 
 

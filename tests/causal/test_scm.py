@@ -101,7 +101,9 @@ def test_a_person_does_not_depend_on_their_neighbours(case: tuple[StructuralMode
 
 @settings(max_examples=30, deadline=None)
 @given(models_and_people())
-def test_save_and_load_keep_every_bit(tmp_path_factory: pytest.TempPathFactory, case) -> None:
+def test_save_and_load_keep_every_bit(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[StructuralModel, np.ndarray]
+) -> None:
     scm, x = case
     stem = tmp_path_factory.mktemp("scm") / "scm"
     scm.save(stem)

@@ -231,7 +231,9 @@ def test_a_category_hears_its_causes_in_the_other_world() -> None:
         (("S", "C"), (4.0, 10.0)),
     ],
 )
-def test_an_edge_that_carries_nothing(linear_scm: StructuralModel, cut, moves: tuple[float, float]) -> None:
+def test_an_edge_that_carries_nothing(
+    linear_scm: StructuralModel, cut: tuple[str, str] | None, moves: tuple[float, float]
+) -> None:
     x = np.array([[-1.0, 3.0, 1.0, 7.0], [-1.0, 0.0, 0.0, 0.0]])
     twins = with_numbers(linear_scm).draw(x, np.random.default_rng(0), cut)
     np.testing.assert_allclose(twins - x, [[2.0, *moves, 0.0]] * 2, atol=1e-12)

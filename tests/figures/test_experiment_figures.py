@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import kaleido
+import kaleido  # type: ignore[import-untyped]
 import numpy as np
-import plotly.graph_objects as go
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 import pytest
-from kaleido.errors import BrowserFailedError
+from kaleido.errors import BrowserFailedError  # type: ignore[import-untyped]
 
 from cfad_core.core.errors import CfadError
 from cfad_core.figures import (

@@ -1,4 +1,4 @@
-"""The reproduced experiments: resumed, assembled, told truly."""
+"""The reproduced experiments: resumed, assembled, reported as they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cfad_core.core.config import METHODS, PAPER_QUANTILES
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidArtifactError
 from cfad_core.paper import plan as reproduction
 from cfad_core.paper.experiments import SENSITIVITY
-from cfad_core.paper.plan import Reproduction, plan, reproduce
+from cfad_core.paper.plan import Reproduction, computing_modules, plan, reproduce
 from cfad_core.paper.published import DATASETS, published
 from cfad_core.paper.report import dominating, figures, main_table, markdown, quantile_table, write_report
 from cfad_core.runs.executor import Task
@@ -127,6 +127,14 @@ def test_what_other_code_found_does_not_count(tmp_path: Path, monkeypatch: pytes
     assert [task.arguments for task in again.tasks] == [{"dataset": "compas", "seed": 0}]
 
 
+def test_results_depend_on_every_room_that_computes() -> None:
+    names = {path.relative_to(ROOT / "cfad_core").as_posix() for path in computing_modules()}
+    assert all(path.is_file() for path in computing_modules())
+    below = {"core/training.py", "causal/discovery/joint.py", "causal/mechanisms/category.py", "audit/run.py"}
+    assert below | {"paper/experiments.py", "data/sets/public.py"} <= names
+    assert not any(name.startswith(("apps/", "figures/", "runs/")) for name in names)
+
+
 def test_results_survive_a_round_trip(found: Reproduction, tmp_path: Path) -> None:
     assert Reproduction.load(tmp_path / "out" / "results.json") == found
     assert found.datasets == list(DATASETS)
@@ -152,7 +160,7 @@ def test_tables_hold_ours_and_the_papers(found: Reproduction) -> None:
     assert "| 0.1 | 0.900 ± 0.000 | 0.050 ± 0.050 |" in text  # lambda 0.1
 
 
-def test_domination_is_told(found: Reproduction) -> None:
+def test_domination_is_reported(found: Reproduction) -> None:
     better = [
         row("adult", line["method"], line["seed"], 0.7 if line["method"] == "pca" else 0.6)
         if line["dataset"] == "adult"

@@ -109,7 +109,7 @@ class GraphAutoencoder:
         belongs = self.belongs.numpy().astype(np.float64)
         h = np.inf
         for k in range(rounds):
-            learned = self._graph()
+            learned = self.graph()
             h, _ = acyclicity(learned, belongs)
             train(
                 step,
@@ -123,12 +123,12 @@ class GraphAutoencoder:
                 total=rounds * steps,
                 extra={"h": h, "edges": float(np.count_nonzero(np.abs(learned) > 0.1 * np.abs(learned).max()))},
             )
-            h, _ = acyclicity(self._graph(), belongs)
+            h, _ = acyclicity(self.graph(), belongs)
             alpha += rho * h
             if h > 0.25 * h_before:
                 rho = min(rho * 10.0, _RHO_MAX)
             h_before = h
-        return self._graph()
+        return self.graph()
 
     def _loss_and_acyclicity(self, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """``1/2 ||d - d_hat||^2 + l1 ||A||_1`` over a batch (b, d), on average, and ``h(A)``."""
@@ -196,6 +196,7 @@ class GraphAutoencoder:
             values: Floats = self.second_decoder(self.encoder(inputs)).squeeze(-1).numpy().astype(np.float64)
         return values
 
-    def _graph(self) -> Floats:
+    def graph(self) -> Floats:
+        """Weights (d, d) as they are now."""
         learned: Floats = (self.weights * self.allowed).detach().numpy().astype(np.float64)
         return learned
