@@ -39,8 +39,8 @@ panels = {look_of(report.method): report.densities(log=log) for report in report
 thresholds = {look_of(method): operating_threshold(record, result, method)[0] for method in methods}
 st.plotly_chart(densities_figure(panels, thresholds, log=log, shared=shared), width="stretch", key="densities")
 st.caption(
-    "Solid: people as they are. Dashed: their twins, by the audit's own causal model. The closer a solid line is to its "
-    "dashed one, the less the score depends on the group. Dotted: the threshold."
+    "Solid: people as they are. Dashed: their twins, by the audit's own causal model. The closer a solid line is to "
+    "its dashed one, the less the score depends on the group. Dotted: the threshold."
     + (" Twin's two lines coincide by construction." if "twin" in methods else "")
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")

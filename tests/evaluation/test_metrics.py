@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from cfad_core.core.arrays import Bools
 from cfad_core.evaluation.densities import score_densities
-from cfad_core.evaluation.metrics import evaluate
+from cfad_core.evaluation.metrics import GROUP_METRICS, Curves, GroupMetric, Metrics, evaluate
+from cfad_core.evaluation.outcomes import ScoreCurve
 
 SCORE = np.array([0.1, 0.9, 0.4, 0.8, 0.2, 0.7])
 TWIN = np.array([0.6, 0.9, 0.4, 0.3, 0.2, 0.7])
@@ -14,8 +16,16 @@ LABEL = np.array([False, True, False, True, False, False])
 GROUPS = {"a": np.array([1, 1, 1, 0, 0, 0], dtype=bool), "b": np.array([0, 0, 0, 1, 1, 1], dtype=bool)}
 
 
+def metrics(threshold: float, groups: dict[str, Bools], labels: Bools | None) -> Metrics:
+    by_group = {
+        name: ScoreCurve(SCORE[rows], TWIN[rows], None if labels is None else labels[rows])
+        for name, rows in groups.items()
+    }
+    return evaluate(Curves(ScoreCurve(SCORE, TWIN, labels), ScoreCurve(SCORE, JUDGE, labels), by_group), threshold)
+
+
 def test_metrics_by_hand() -> None:
-    found = evaluate(SCORE, TWIN, JUDGE, threshold=0.5, groups=GROUPS, is_anomaly=LABEL)
+    found = metrics(0.5, GROUPS, LABEL)
     assert (found.n, found.n_anomaly) == (6, 2)
     assert found.flag_rate == pytest.approx(3 / 6)
     assert found.changing_ratio == pytest.approx(2 / 6)
@@ -25,18 +35,18 @@ def test_metrics_by_hand() -> None:
     assert found.macro_f1 == pytest.approx((4 / 5 + 6 / 7) / 2)
     assert found.auc_roc == pytest.approx(roc_auc_score(LABEL, SCORE))
     assert found.auc_pr == pytest.approx(average_precision_score(LABEL, SCORE))
-    assert found.groups["a"].flag_rate == pytest.approx(1 / 3)
-    assert found.groups["b"].flag_rate == pytest.approx(2 / 3)
+    assert found.groups["a"]["flag_rate"] == pytest.approx(1 / 3)
+    assert found.groups["b"]["flag_rate"] == pytest.approx(2 / 3)
     assert found.flag_rate_difference == pytest.approx(1 / 3)
     assert found.flag_rate_ratio == pytest.approx(1 / 2)
-    assert found.groups["a"].true_positive_rate == 1.0
+    assert found.groups["a"]["true_positive_rate"] == 1.0
     assert found.true_positive_rate_gap == 0.0
     assert found.false_positive_rate_gap == pytest.approx(1 / 2)
-    assert found.groups["b"].changing_ratio == pytest.approx(1 / 3)
+    assert found.groups["b"]["changing_ratio"] == pytest.approx(1 / 3)
 
 
 def test_without_labels_what_needs_them_is_none() -> None:
-    found = evaluate(SCORE, TWIN, JUDGE, threshold=0.5, groups=GROUPS, is_anomaly=None)
+    found = metrics(0.5, GROUPS, None)
     assert found.changing_ratio == pytest.approx(2 / 6)
     for name in ("n_anomaly", "macro_f1", "auc_pr", "auc_roc", "true_positive_rate_gap", "false_positive_rate_gap"):
         assert getattr(found, name) is None
@@ -44,14 +54,22 @@ def test_without_labels_what_needs_them_is_none() -> None:
 
 def test_undefined_is_none_and_never_zero() -> None:
     nobody = {"a": np.ones(6, dtype=bool), "b": np.zeros(6, dtype=bool)}
-    found = evaluate(SCORE, TWIN, JUDGE, threshold=0.5, groups=nobody, is_anomaly=np.zeros(6, dtype=bool))
+    found = metrics(0.5, nobody, np.zeros(6, dtype=bool))
     assert found.auc_roc is None
-    assert found.groups["b"].n == 0
-    assert found.groups["b"].flag_rate is None
+    assert found.groups["b"]["n"] == 0
+    assert found.groups["b"]["flag_rate"] is None
     assert found.flag_rate_difference is None
-    assert found.groups["a"].true_positive_rate is None
-    flags_none = evaluate(SCORE, TWIN, JUDGE, threshold=9.0, groups=GROUPS, is_anomaly=LABEL)
+    assert found.groups["a"]["true_positive_rate"] is None
+    flags_none = metrics(9.0, GROUPS, LABEL)
     assert flags_none.flag_rate_ratio is None
+
+
+def test_a_new_group_metric_is_a_line_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleared = GroupMetric("cleared", "Share of the group that is not flagged.", lambda _, at: 1.0 - float(at.flag_rate))
+    monkeypatch.setitem(GROUP_METRICS, "clear_rate", cleared)
+    found = metrics(0.5, GROUPS, LABEL)
+    assert found.groups["a"]["clear_rate"] == pytest.approx(2 / 3)
+    assert list(found.groups["a"])[-1] == "clear_rate"
 
 
 @pytest.mark.parametrize("log", [False, True])

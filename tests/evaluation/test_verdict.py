@@ -61,38 +61,38 @@ HOW_MANY: list[tuple[dict[str, Any], str]] = [
 NOT_MEASURED: list[tuple[dict[str, Any], str]] = [
     (
         {},
-        "By the one graph of the audit, 6.0 % of people would have a different outcome with AE (8.0 % by its judge); how "
-        "sure that is was not measured.",
+        "By the one graph of the audit, 6.0 % of people would have a different outcome with AE (8.0 % by its judge); "
+        "the uncertainty was not measured.",
     ),
     (
         {"changing_ratio": 0.0, "changing_ratio_independent": 0.123},
-        "By the one graph of the audit, under 0.1 % of people would have a different outcome with AE (12 % by its judge); "
-        "how sure that is was not measured.",
+        "By the one graph of the audit, under 0.1 % of people would have a different outcome with AE (12 % by its "
+        "judge); the uncertainty was not measured.",
     ),
     (
         {"changing_ratio_independent": None},
-        "By the one graph of the audit, 6.0 % of people would have a different outcome with AE; how sure that is was not "
-        "measured.",
+        "By the one graph of the audit, 6.0 % of people would have a different outcome with AE; the uncertainty was "
+        "not measured.",
     ),
     ({"changing_ratio": None, "changing_ratio_independent": None, "flag_rate": None}, "Nobody was judged."),
     (
         {"auc_roc": 0.51, "changing_ratio": 0.04},
-        "By the one graph of the audit, 4.0 % of people would have a different outcome with AE (8.0 % by its judge); how "
-        f"sure that is was not measured. Fair because useless: {BY_RANKS.format('0.51')}",
+        "By the one graph of the audit, 4.0 % of people would have a different outcome with AE (8.0 % by its judge); "
+        f"the uncertainty was not measured. Fair because useless: {BY_RANKS.format('0.51')}",
     ),
 ]
 
 MODEL_ERROR: list[tuple[dict[str, Any], str]] = [
-    ({"floor": None}, f"{USUAL}."),
-    ({"floor": 0.0009}, f"{USUAL}."),  # too little to speak of
-    ({"floor": 0.001}, f"{USUAL}; model error alone changes the outcome of 0.1 %."),
-    ({"floor": 0.029}, f"{USUAL}; model error alone changes the outcome of 2.9 %."),
+    ({"model_error": None}, f"{USUAL}."),
+    ({"model_error": 0.0009}, f"{USUAL}."),  # too little to speak of
+    ({"model_error": 0.001}, f"{USUAL}; model error alone changes the outcome of 0.1 %."),
+    ({"model_error": 0.029}, f"{USUAL}; model error alone changes the outcome of 2.9 %."),
     (
-        {"floor": 0.03},
+        {"model_error": 0.03},
         f"{USUAL}; model error alone changes the outcome of 3.0 %, so this may be no more than that.",
     ),
     (
-        {"floor": 0.2},
+        {"model_error": 0.2},
         f"{USUAL}; model error alone changes the outcome of 20 %, so this may be no more than that.",
     ),
 ]
@@ -104,7 +104,7 @@ GRAPHS: list[tuple[dict[str, Any], str]] = [
     ({"graphs_without_path": 3}, f"{USUAL}; 3 of 20 graphs see no path from sex."),
     ({"graphs_without_path": 1}, f"{USUAL}; 1 of 20 graphs sees no path from sex."),
     (
-        {"floor": 0.01, "carrier": (("sex", "income"), 1.0), "graphs_without_path": 3},
+        {"model_error": 0.01, "carrier": (("sex", "income"), 1.0), "graphs_without_path": 3},
         f"{USUAL}; model error alone changes the outcome of 1.0 %; the edge sex → income carries all of it; 3 of 20 "
         "graphs see no path from sex.",
     ),
@@ -133,31 +133,36 @@ USELESS: list[tuple[dict[str, Any], str]] = [
 ]
 
 FAR: list[tuple[dict[str, Any], str]] = [
-    ({"far": 0.2}, f"{USUAL}."),
-    ({"far": 0.21}, f"{USUAL}. 21 % of the twins are implausible, far from any real person: read this with care."),
+    ({"implausible": 0.2}, f"{USUAL}."),
     (
-        {"far": 1.0, "auc_roc": 0.5},
-        f"{USUAL}. Useless as well: {BY_RANKS.format('0.50')} 100 % of the twins are implausible, far from any real person: read "
-        "this with care.",
+        {"implausible": 0.21},
+        f"{USUAL}. 21 % of the twins are implausible, far from any real person: read this with care.",
+    ),
+    (
+        {"implausible": 1.0, "auc_roc": 0.5},
+        f"{USUAL}. Useless as well: {BY_RANKS.format('0.50')} 100 % of the twins are implausible, far from any "
+        "real person: read this with care.",
     ),
 ]
 
 WITHOUT_PATH: list[tuple[dict[str, Any], str]] = [
-    ({"graphs": 0, "interval": None, "floor": None}, NO_PATH),
+    ({"graphs": 0, "interval": None, "model_error": None}, NO_PATH),
     ({"graphs_without_path": 20}, f"{NO_PATH} None of 20 other graphs sees a path either."),
     (
         {"graphs_without_path": 5},
-        f"{NO_PATH} 15 of 20 other graphs do see a path; over all of them, between 3 % and 9 % of people would have a different outcome.",
+        f"{NO_PATH} 15 of 20 other graphs do see a path; over all of them, between 3 % and 9 % of people would "
+        "have a different outcome.",
     ),
     (
         {"graphs_without_path": 15, **between(0.0, 0.04)},
-        f"{NO_PATH} 5 of 20 other graphs do see a path; over all of them, up to 4 % of people would have a different outcome.",
+        f"{NO_PATH} 5 of 20 other graphs do see a path; over all of them, up to 4 % of people would "
+        "have a different outcome.",
     ),
     ({"graphs_without_path": 5, "interval": None}, f"{NO_PATH} 15 of 20 other graphs do see a path."),
     ({"graphs_without_path": 19, "interval": None}, f"{NO_PATH} 1 of 20 other graphs does see a path."),
     # and nothing else is said of a detector that was not put to the test
     (
-        {"graphs_without_path": 20, "auc_roc": 0.5, "far": 0.9, "floor": 0.5},
+        {"graphs_without_path": 20, "auc_roc": 0.5, "implausible": 0.9, "model_error": 0.5},
         f"{NO_PATH} None of 20 other graphs sees a path either.",
     ),
 ]

@@ -22,8 +22,8 @@ def people(result: AuditResult) -> str:
     sizes = ", ".join(f"{int(rows.sum())} '{name}'" for name, rows in result.groups.items())
     return (
         f"{len(result.people.row)} people judged ({sizes}), threshold = {result.config.quantile:g} quantile of "
-        f"training scores.\n'{result.model.sensitive}' affects {len(affected)} of {len(result.encoding.variables)} attributes"
-        + (f": {', '.join(affected)}." if affected else ".")
+        f"training scores.\n'{result.model.sensitive}' affects {len(affected)} of {len(result.encoding.variables)} "
+        "attributes" + (f": {', '.join(affected)}." if affected else ".")
     )
 
 

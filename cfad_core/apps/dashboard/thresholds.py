@@ -1,27 +1,17 @@
-"""What the page about the threshold computes: everything from curves that were sorted once."""
+"""What the page about the threshold shows, from scores that were sorted once."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from cfad_core.apps.dashboard.services import Curves
+from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.arrays import Floats
-from cfad_core.core.config import PAPER_QUANTILES
-from cfad_core.evaluation.outcomes import Outcomes
+from cfad_core.evaluation.metrics import GROUP_METRICS
+from cfad_core.evaluation.outcomes import PAPER_QUANTILES, Outcomes
 from cfad_core.figures import Tradeoff
-from cfad_core.runs.store import AuditRecord
-
-_POINTS = 201  # of a curve on the screen, fewer where there are few people
-
-
-def quantile(ascending: Floats, share: float) -> float:
-    """As ``np.quantile``, of numbers that are sorted already."""
-    place = share * (len(ascending) - 1)
-    low = int(place)
-    high = min(low + 1, len(ascending) - 1)
-    return float(ascending[low] + (place - low) * (ascending[high] - ascending[low]))
+from cfad_core.runs.model import AuditRecord
 
 
 def threshold_for(ascending: Floats, flagged: int) -> float:
@@ -36,25 +26,17 @@ def threshold_for(ascending: Floats, flagged: int) -> float:
 def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -> tuple[float, str]:
     """The threshold that pages and downloads use, and its name: as saved with the audit, else its quantile."""
     saved = record.threshold
-    if saved is not None and saved["method"] == method:
-        return float(saved["value"]), f"as saved, {saved['how']}"
-    return result.threshold(method), f"quantile {result.config.quantile:g} of training scores"
+    if saved is not None and saved.method == method:
+        return saved.value, f"as saved, {saved.how}"
+    return result.report(method).threshold, f"quantile {result.config.quantile:g} of training scores"
 
 
-def grid_of(curves: Curves) -> Floats:
-    """The thresholds that a curve on the screen is drawn at, ascending."""
-    points = min(_POINTS, max(20, len(curves.scores) // 10))
-    return curves.scores[np.linspace(0, len(curves.scores) - 1, points).astype(np.intp)]
-
-
-def tradeoff(
-    curves: Curves, *, with_labels: bool, independent: bool, band: tuple[Floats, Floats] | None = None
-) -> Tradeoff:
-    """A method's curve, the paper's quantiles on it, and bounds of its changing ratio along it, if they are known."""
-    judged = curves.independent if independent else curves.own
-    grid = grid_of(curves)
-    marks = np.array([quantile(curves.train, share) for share in PAPER_QUANTILES])
-    line, points = judged.at(grid), judged.at(marks)
+def tradeoff(report: MethodReport, *, with_labels: bool, with_band: bool = False) -> Tradeoff:
+    """A method's curve by the judge, the paper's quantiles on it, and the interval of its changing ratio along it."""
+    judged = report.curves.independent
+    marks = np.array([report.threshold_at(share) for share in PAPER_QUANTILES])
+    line, points = judged.at(report.grid), judged.at(marks)
+    low, high = report.band if with_band and report.band is not None else (None, None)
     return Tradeoff(
         changing_ratio=line.changing_ratio,
         quality=line.macro_f1 if with_labels else line.flag_rate,
@@ -63,26 +45,23 @@ def tradeoff(
         quantile_changing_ratio=points.changing_ratio,
         quantile_quality=points.macro_f1 if with_labels else points.flag_rate,
         quantile_flag_rate=points.flag_rate,
-        low=None if band is None else band[0],
-        high=None if band is None else band[1],
+        low=low,
+        high=high,
     )
 
 
-def group_rates(curves: Curves, threshold: float, *, with_labels: bool) -> dict[str, dict[str, float | None]]:
-    """Shares of each group at the threshold."""
-    rates: dict[str, dict[str, float | None]] = {}
-    for group, curve in curves.groups.items():
-        found, name = curve.at(threshold), f"{group}, n = {curve.n:,}"
-        rates[name] = {
-            "flagged": float(found.flag_rate),
-            "flagged in the other group": float(found.flag_rate_counterfactual),
-        }
-        if with_labels:
-            rates[name]["anomalies flagged"] = _share(found.true_positive, found.true_positive + found.false_negative)
-            rates[name]["normal people flagged"] = _share(
-                found.false_positive, found.false_positive + found.true_negative
-            )
-    return rates
+def group_rates(report: MethodReport, threshold: float) -> dict[str, dict[str, float | None]]:
+    """Every metric of a group that is a share of it, by group; those that no group has are left out."""
+    groups = report.metrics_at(threshold).groups
+    shares = [
+        name
+        for name, metric in GROUP_METRICS.items()
+        if metric.is_share and any(values[name] is not None for values in groups.values())
+    ]
+    return {
+        f"{group}, n = {values['n']:,}": {GROUP_METRICS[name].label: values[name] for name in shares}
+        for group, values in groups.items()
+    }
 
 
 def confusion(found: Outcomes) -> pd.DataFrame:
@@ -92,7 +71,3 @@ def confusion(found: Outcomes) -> pd.DataFrame:
         [int(found.false_positive), int(found.true_negative)],
     ]
     return pd.DataFrame(counts, index=["anomaly", "normal"], columns=["flagged", "not flagged"])
-
-
-def _share(part: Floats, whole: Floats) -> float | None:
-    return float(part / whole) if float(whole) > 0.0 else None
