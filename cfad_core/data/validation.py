@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.data.encoding import MAX_LEVELS, as_texts, kind_of, too_large, unreadable
+from cfad_core.data.columns import as_texts, unreadable
 from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
+from cfad_core.data.kinds import MAX_LEVELS, kind_named, kind_of
 from cfad_core.data.roles import ColumnRoles, role_findings, settle_groups
 
 MIN_GROUP_ROWS = 30
@@ -106,12 +107,9 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
     if n - missing < _MIN_KNOWN:
         message = f"Column '{name}' has values in {n - missing} of {n} rows only; at least {_MIN_KNOWN} are needed."
         return [Finding("nearly-empty", "error", message, "Ignore it.", name, missing)]
-    kind = kind_of(cells)
-    findings = []
-    if kind == "category":
-        findings += _category_findings(cells, name)
-    elif kind == "number" and (infinite := too_large(cells)).any():
-        count = int(infinite.sum())
+    kind = kind_named(kind_of(cells))
+    findings = _category_findings(cells, name) if kind.name == "category" else []
+    if count := int(kind.too_large(cells).sum()):
         message = f"Column '{name}' has {count} infinite {_cells(count)}."
         findings.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
     distinct = cells.nunique()
@@ -119,8 +117,7 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
         message = f"Column '{name}' never changes, so it says nothing about anybody."
         findings.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
-        filled = "are a category of their own" if kind == "category" else "are filled with the median"
-        message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {filled}."
+        message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {kind.missing}."
         remedy = "Consider ignoring the column." if missing > _MOSTLY_MISSING * n else ""
         findings.append(Finding("missing", "warning", message, remedy, name, missing))
     return findings

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
+from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.sets import synthetic
 from cfad_core.data.sets.synthetic import SyntheticData, generate_synthetic, simulate
 
-SMALL = {"n_train": 400, "n_test_normal": 200, "n_test_anomaly": 40, "max_selection_error": math.inf}
+SMALL: dict[str, Any] = {"n_train": 400, "n_test_normal": 200, "n_test_anomaly": 40, "max_selection_error": math.inf}
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +39,10 @@ def test_both_worlds_share_the_noise_and_obey_the_equations(data: SyntheticData)
     names = list(data.adjacency.columns)
     weights = data.adjacency.to_numpy()
 
-    def noise(table) -> np.ndarray:
-        x = table[names].to_numpy(dtype=float)
-        return (x - 3.0 * np.cos(x + 1.0) @ weights)[:, 1:]
+    def noise(table: pd.DataFrame) -> Floats:
+        x = table[names].to_numpy(dtype=np.float64)
+        explained: Floats = 3.0 * np.cos(x + 1.0) @ weights
+        return (x - explained)[:, 1:]
 
     np.testing.assert_allclose(noise(data.test), noise(data.test_counterfactual), atol=1e-9)
     assert not np.allclose(data.test["X3"], data.test_counterfactual["X3"])
@@ -99,7 +103,7 @@ def test_learnable_worlds_are_kept_and_others_are_not() -> None:
         ({"expected_degree": 0.0}, r"expected_degree must lie in \(0, 20\]; got 0.0"),
     ],
 )
-def test_unusable_sizes_are_refused(sizes: dict, message: str) -> None:
+def test_unusable_sizes_are_refused(sizes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
         generate_synthetic(0, **sizes)
 
