@@ -159,14 +159,14 @@ def _size_findings(signs: NDArray[np.float64], groups: Groups, sensitive: str) -
         rows = int((signs == sign).sum())
         if rows < MIN_GROUP_ROWS:
             message = f"Group '{group}' of '{sensitive}' has {rows} rows; at least {MIN_GROUP_ROWS} are needed."
-            remedy = "Bring more rows, or compare larger groups."
+            remedy = "Add more rows, or compare larger groups."
             findings.append(Finding("small-group", "error", message, remedy, sensitive, rows))
         elif rows < _SMALL_GROUP * total:
             message = f"Group '{group}' of '{sensitive}' has {rows} of {total} rows: few to learn from."
             findings.append(Finding("small-group", "warning", message, "", sensitive, rows))
     if total < MIN_TRAINING_ROWS:
         message = f"There are {total} rows in the two groups; at least {MIN_TRAINING_ROWS} are needed."
-        findings.append(Finding("few-rows", "error", message, "Bring more rows.", count=total))
+        findings.append(Finding("few-rows", "error", message, "Add more rows.", count=total))
     elif total < _FEW_ROWS:
         message = f"{total} rows are few: the learned graph, and all that rests on it, is uncertain."
         findings.append(Finding("few-rows", "warning", message, "", count=total))
@@ -191,7 +191,7 @@ def _label_findings(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame
         findings.append(Finding("one-label", "error", message, remedy, name))
     elif anomalies[0].all():
         message = f"All {len(inside)} rows to learn from are anomalies by '{name}'; a detector learns from normal ones."
-        remedy = "Name the value that means anomaly, or bring normal rows."
+        remedy = "Name the value that means anomaly, or add normal rows."
         findings.append(Finding("one-label", "error", message, remedy, name, len(inside)))
     return findings
 
@@ -240,7 +240,7 @@ def _test_findings(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) 
     findings = _rows_outside(signs, roles.grouping, roles.sensitive, "test rows")
     if not (signs != 0.0).any():
         message = f"No test row belongs to one of the groups {' and '.join(repr(n) for n in roles.grouping.names)}."
-        findings.append(Finding("no-test-rows", "error", message, "Bring rows of these groups.", roles.sensitive))
+        findings.append(Finding("no-test-rows", "error", message, "Add rows of these groups.", roles.sensitive))
     if roles.label is not None and not test[roles.label].isna().any():
         found = matches(test[roles.label], str(roles.anomaly))[signs != 0.0]
         if len(found) and (found.all() or not found.any()):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 from typing import Any
 
@@ -173,12 +173,12 @@ CELLS = (
     st.floats(-1e9, 1e9) | st.none(),
     st.text(max_size=2),
     st.sampled_from(["x", "y", "z", None]),
-    st.dates(min_value=datetime.date(1700, 1, 1)).map(str),
+    st.dates(min_value=dt.date(1700, 1, 1)).map(str),
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_table_is_encoded_and_decoded_or_clearly_refused(data: st.DataObject) -> None:
     n = data.draw(st.integers(10, 16))  # fewer known cells are refused

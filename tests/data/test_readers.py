@@ -129,7 +129,7 @@ def test_garbage_is_a_clear_error_or_a_table(content: bytes, name: str) -> None:
         (b"", "t.csv", "'t.csv' is empty"),
         (b"a,b\n", "t.csv", "has a header but no rows"),
         (b"a,b\n1,2\n1,2,3,4\n", "t.csv", "line 3 .*4 fields.* header has 2"),
-        (b"x", "t.doc", "of no known format; known are: .csv, .tsv"),
+        (b"x", "t.doc", "has no known format; known are: .csv, .tsv"),
         (b"not gzip", "t.csv.gz", "Cannot read 't.csv.gz' as a CSV table"),
         (b"not parquet", "t.parquet", "Cannot read 't.parquet' as a Parquet file"),
         (b"not excel", "t.xlsx", "Cannot read 't.xlsx' as an Excel file"),

@@ -11,9 +11,14 @@ import pytest
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.sets import synthetic
-from cfad_core.data.sets.synthetic import SyntheticData, generate_synthetic, simulate
+from cfad_core.data.sets.synthetic import SyntheticData, Worlds, generate_synthetic, simulate
 
-SMALL: dict[str, Any] = {"n_train": 400, "n_test_normal": 200, "n_test_anomaly": 40, "max_selection_error": math.inf}
+SMALL: dict[str, Any] = {
+    "n_train": 400,
+    "n_test_normal": 200,
+    "n_test_anomaly": 40,
+    "worlds": Worlds(max_selection_error=math.inf),
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +104,6 @@ def test_learnable_worlds_are_kept_and_others_are_not() -> None:
     [
         ({"n_train": 10}, "n_train must be a positive multiple of 4 .*; got 10"),
         ({"n_test_anomaly": 0}, "n_test_anomaly must be a positive multiple of 4"),
-        ({"n_variables": 2}, "n_variables must be at least 3; got 2"),
-        ({"expected_degree": 0.0}, r"expected_degree must lie in \(0, 20\]; got 0.0"),
     ],
 )
 def test_unusable_sizes_are_refused(sizes: dict[str, Any], message: str) -> None:
@@ -108,9 +111,16 @@ def test_unusable_sizes_are_refused(sizes: dict[str, Any], message: str) -> None
         generate_synthetic(0, **sizes)
 
 
+def test_unusable_worlds_are_refused() -> None:
+    with pytest.raises(InvalidDataError, match="n_variables must be at least 3; got 2"):
+        Worlds(n_variables=2)
+    with pytest.raises(InvalidDataError, match=r"expected_degree must lie in \(0, 20\]; got 0.0"):
+        Worlds(expected_degree=0.0)
+
+
 def test_a_hopeless_request_ends_with_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic, "_MAX_GRAPHS", 3)
     with pytest.raises(
         InvalidDataError, match="None of the first 3 graphs of seed 0 fills every cell .*use another seed"
     ):
-        generate_synthetic(0, max_selection_error=0.0)
+        generate_synthetic(0, worlds=Worlds(max_selection_error=0.0))
