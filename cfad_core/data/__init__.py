@@ -1,1 +1,1 @@
-"""From tables to numbers and back: roles, encoding, splits, the synthetic generator."""
+"""From a file to encoded rows and back: readers, roles, validation, encoding, splits, and data sets to try."""

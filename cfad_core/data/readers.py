@@ -20,7 +20,7 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 EXCEL_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 SUFFIXES = (*TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES), ".parquet", *EXCEL_SUFFIXES)
 
-_SAMPLE = 256 * 1024  # bytes that delimiter, decimal mark and encoding are told from
+_SAMPLE = 256 * 1024  # bytes from which delimiter, decimal mark and encoding are recognised
 _DELIMITERS = ",;\t|"
 _MAX_NAME = 100
 _DECIMAL_COMMA = re.compile(r"^[+-]?\d{1,3}(\.\d{3})*,\d+$|^[+-]?\d+,\d+$")
@@ -45,7 +45,7 @@ def read_table(
     Parameters
     ----------
     source : a path, or the content of a file
-    name : the file's name, which tells the format; needed for bytes
+    name : the file's name, by which the format is recognised; needed for bytes
     sheet : of an Excel file; the first one by default
     limits : refused beyond; checked on the file's size before it is read
 
@@ -61,7 +61,7 @@ def read_table(
     limits = limits or Limits()
     if isinstance(source, bytes):
         if name is None:
-            raise InvalidDataError("Bytes need the name of the file they come from: it tells the format.")
+            raise InvalidDataError("Bytes need the name of the file they come from: the format is recognised by it.")
         label, size = name, len(source)
     else:
         if not source.is_file():
@@ -69,9 +69,7 @@ def read_table(
         label, size = name or str(source), source.stat().st_size
     suffix = _suffix(label)
     if size > limits.bytes:
-        raise InvalidDataError(
-            f"'{label}' has {size:,} bytes; at most {limits.bytes:,} are read. Bring a sample of it."
-        )
+        raise InvalidDataError(f"'{label}' has {size:,} bytes; at most {limits.bytes:,} are read. Use a sample of it.")
     try:
         if suffix == ".parquet":
             table = _read_parquet(source, limits, label)
@@ -124,7 +122,7 @@ def _suffix(label: str) -> str:
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
         if lower.endswith(suffix):
             return suffix
-    raise InvalidDataError(f"'{label}' is of no known format; known are: {', '.join(SUFFIXES)}.")
+    raise InvalidDataError(f"'{label}' has no known format; known are: {', '.join(SUFFIXES)}.")
 
 
 def _kind(suffix: str) -> str:
@@ -140,7 +138,7 @@ def _open(source: Path | bytes) -> IO[bytes]:
 def _check_shape(shape: tuple[int, ...], limits: Limits, label: str) -> None:
     rows, columns = shape
     if rows > limits.rows:
-        raise InvalidDataError(f"'{label}' has {rows:,} rows; at most {limits.rows:,} are read. Bring a sample of it.")
+        raise InvalidDataError(f"'{label}' has {rows:,} rows; at most {limits.rows:,} are read. Use a sample of it.")
     if columns > limits.columns:
         raise InvalidDataError(
             f"'{label}' has {columns:,} columns; at most {limits.columns:,} are read. Leave out what is not needed."
@@ -193,8 +191,8 @@ def _read_excel(source: Path | bytes, sheet: str | None, label: str) -> pd.DataF
 
 
 def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) -> pd.DataFrame:
+    packed = suffix.endswith(".gz")
     with _open(source) as stream:
-        packed = suffix.endswith(".gz")
         raw: IO[bytes] = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
         sample = raw.read(_SAMPLE)
     if not sample.strip():
@@ -203,7 +201,21 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
     text = sample.decode(encoding, errors="ignore" if len(sample) == _SAMPLE else "strict")
     if "\0" in text:
         raise InvalidDataError(f"'{label}' is not a text file, whatever its name says.")
-    delimiter = "\t" if suffix.startswith(".tsv") else _delimiter(text)
+    options = _dialect(text, "\t" if suffix.startswith(".tsv") else _delimiter(text), limits, label)
+    # a file may turn out not to be UTF-8 long after the sample; latin-1 reads anything
+    for guess in [encoding, *(["cp1252", "latin-1"] if encoding == "utf-8" else [])]:
+        with _open(source) as stream:
+            unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if packed else stream
+            try:
+                table: pd.DataFrame = pd.read_csv(unpacked, encoding=guess, **options)
+            except UnicodeDecodeError:
+                continue
+            return table
+    raise InvalidDataError(f"'{label}' is in no encoding that can be read; save it as UTF-8.")
+
+
+def _dialect(text: str, delimiter: str, limits: Limits, label: str) -> dict[str, Any]:
+    """How pandas should read a file that begins with this text; refuses lines longer than the header."""
     records = _records(text, delimiter, 200)
     if not records:
         raise InvalidDataError(f"'{label}' is empty.")
@@ -216,7 +228,7 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
                 "line, or quote cells that hold the delimiter."
             )
     decimal_comma = _has_decimal_comma(records[1:], delimiter)
-    options: dict[str, Any] = {
+    return {
         "sep": delimiter,
         "decimal": "," if decimal_comma else ".",
         "thousands": "." if decimal_comma else None,
@@ -229,16 +241,6 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
         "skipinitialspace": True,
         "low_memory": False,
     }
-    # a file may turn out not to be UTF-8 long after the sample; latin-1 reads anything
-    for guess in [encoding, *(["cp1252", "latin-1"] if encoding == "utf-8" else [])]:
-        with _open(source) as stream:
-            unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if packed else stream
-            try:
-                table: pd.DataFrame = pd.read_csv(unpacked, encoding=guess, **options)
-            except UnicodeDecodeError:
-                continue
-            return table
-    raise InvalidDataError(f"'{label}' is in no encoding that can be read; save it as UTF-8.")
 
 
 class _Bounded(io.RawIOBase):
@@ -254,7 +256,7 @@ class _Bounded(io.RawIOBase):
         data = self._stream.read(size)
         self._left -= len(data)
         if self._left < 0:
-            raise InvalidDataError(f"'{self._label}' unpacks to more than {self._limit:,} bytes. Bring a sample of it.")
+            raise InvalidDataError(f"'{self._label}' unpacks to more than {self._limit:,} bytes. Use a sample of it.")
         return data
 
 

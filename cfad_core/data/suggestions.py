@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from cfad_core.data.encoding import MAX_LEVELS, Kind, as_numbers, as_texts, kind_of
+from cfad_core.data.columns import as_numbers, as_texts
+from cfad_core.data.kinds import MAX_LEVELS, kind_of
 from cfad_core.data.roles import ColumnRoles
 
 Role = Literal["sensitive", "label", "feature", "ignore"]
@@ -43,7 +44,7 @@ class ColumnSuggestion:
     """What a column holds, what it is taken for, and why."""
 
     column: str
-    kind: Kind
+    kind: str
     role: Role
     reason: str
 
@@ -57,7 +58,7 @@ class Suggestion:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """Attributes that nothing else in a table causes, such as age, told by their names."""
+        """Attributes that nothing else in a table causes, such as age, recognised by their names."""
         return tuple(e.column for e in self.columns if e.role == "feature" and _words(e.column) & _ROOTS)
 
     @property
@@ -95,7 +96,7 @@ def suggest_groups(column: pd.Series[Any]) -> tuple[tuple[str, ...] | None, floa
     """The two most frequent values, the rarer first; or a cut point at the middle of many numbers."""
     known = column.dropna()
     if kind_of(column) == "number" and known.nunique() > _MANY_GROUPS:
-        return None, float(np.rint(np.median(as_numbers(known, "number"))))
+        return None, float(np.rint(np.median(as_numbers(known))))
     most = [str(value) for value in known.value_counts().index[:2]]
     return (tuple(reversed(most)), None) if len(most) == 2 else (None, None)
 
@@ -103,13 +104,15 @@ def suggest_groups(column: pd.Series[Any]) -> tuple[tuple[str, ...] | None, floa
 def suggest_anomaly(column: pd.Series[Any]) -> str | None:
     """The value that reads like an anomaly, else the rarer one."""
     values = [str(value) for value in column.dropna().value_counts().index]
-    telling = [value for value in values if value.strip().lower() in _ANOMALY]
-    if len(telling) == 1 and not (telling == ["1"] and "2" in values):  # 1 and 2 are two names, 0 and 1 are no and yes
-        return telling[0]
+    speaking = [value for value in values if value.strip().lower() in _ANOMALY]
+    if len(speaking) == 1 and not (
+        speaking == ["1"] and "2" in values
+    ):  # 1 and 2 are two names, 0 and 1 are no and yes
+        return speaking[0]
     return values[-1] if values else None
 
 
-def _reason_to_ignore(cells: pd.Series[Any], kind: Kind) -> str:
+def _reason_to_ignore(cells: pd.Series[Any], kind: str) -> str:
     """Why the column had better be left out; empty if it need not."""
     known = cells.dropna()
     if known.empty:
@@ -127,7 +130,7 @@ def _reason_to_ignore(cells: pd.Series[Any], kind: Kind) -> str:
         if as_texts(known.head(1000)).str.len().mean() > _LONG_TEXT:
             return "is free text"
     if kind == "number" and len(counts) == len(known) > 1:
-        numbers = np.sort(as_numbers(known, "number"))
+        numbers = np.sort(as_numbers(known))
         whole = bool((numbers == np.rint(numbers)).all())
         if whole and (_words(str(cells.name)) & set(_IDENTIFIER) or bool((np.diff(numbers) == 1.0).all())):
             return "is an identifier: a different whole number in every row"

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.data.encoding import MAX_LEVELS, as_texts, kind_of, too_large, unreadable
+from cfad_core.data.columns import as_texts, unreadable
 from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import Groups, listed, matches
+from cfad_core.data.kinds import MAX_LEVELS, kind_named, kind_of
 from cfad_core.data.roles import ColumnRoles, role_findings, settle_groups
 
 MIN_GROUP_ROWS = 30
@@ -106,12 +107,9 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
     if n - missing < _MIN_KNOWN:
         message = f"Column '{name}' has values in {n - missing} of {n} rows only; at least {_MIN_KNOWN} are needed."
         return [Finding("nearly-empty", "error", message, "Ignore it.", name, missing)]
-    kind = kind_of(cells)
-    findings = []
-    if kind == "category":
-        findings += _category_findings(cells, name)
-    elif kind == "number" and (infinite := too_large(cells)).any():
-        count = int(infinite.sum())
+    kind = kind_named(kind_of(cells))
+    findings = _category_findings(cells, name) if kind.name == "category" else []
+    if count := int(kind.too_large(cells).sum()):
         message = f"Column '{name}' has {count} infinite {_cells(count)}."
         findings.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
     distinct = cells.nunique()
@@ -119,8 +117,7 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
         message = f"Column '{name}' never changes, so it says nothing about anybody."
         findings.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
-        filled = "are a category of their own" if kind == "category" else "are filled with the median"
-        message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {filled}."
+        message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {kind.missing}."
         remedy = "Consider ignoring the column." if missing > _MOSTLY_MISSING * n else ""
         findings.append(Finding("missing", "warning", message, remedy, name, missing))
     return findings
@@ -162,14 +159,14 @@ def _size_findings(signs: NDArray[np.float64], groups: Groups, sensitive: str) -
         rows = int((signs == sign).sum())
         if rows < MIN_GROUP_ROWS:
             message = f"Group '{group}' of '{sensitive}' has {rows} rows; at least {MIN_GROUP_ROWS} are needed."
-            remedy = "Bring more rows, or compare larger groups."
+            remedy = "Add more rows, or compare larger groups."
             findings.append(Finding("small-group", "error", message, remedy, sensitive, rows))
         elif rows < _SMALL_GROUP * total:
             message = f"Group '{group}' of '{sensitive}' has {rows} of {total} rows: few to learn from."
             findings.append(Finding("small-group", "warning", message, "", sensitive, rows))
     if total < MIN_TRAINING_ROWS:
         message = f"There are {total} rows in the two groups; at least {MIN_TRAINING_ROWS} are needed."
-        findings.append(Finding("few-rows", "error", message, "Bring more rows.", count=total))
+        findings.append(Finding("few-rows", "error", message, "Add more rows.", count=total))
     elif total < _FEW_ROWS:
         message = f"{total} rows are few: the learned graph, and all that rests on it, is uncertain."
         findings.append(Finding("few-rows", "warning", message, "", count=total))
@@ -194,7 +191,7 @@ def _label_findings(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame
         findings.append(Finding("one-label", "error", message, remedy, name))
     elif anomalies[0].all():
         message = f"All {len(inside)} rows to learn from are anomalies by '{name}'; a detector learns from normal ones."
-        remedy = "Name the value that means anomaly, or bring normal rows."
+        remedy = "Name the value that means anomaly, or add normal rows."
         findings.append(Finding("one-label", "error", message, remedy, name, len(inside)))
     return findings
 
@@ -243,7 +240,7 @@ def _test_findings(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) 
     findings = _rows_outside(signs, roles.grouping, roles.sensitive, "test rows")
     if not (signs != 0.0).any():
         message = f"No test row belongs to one of the groups {' and '.join(repr(n) for n in roles.grouping.names)}."
-        findings.append(Finding("no-test-rows", "error", message, "Bring rows of these groups.", roles.sensitive))
+        findings.append(Finding("no-test-rows", "error", message, "Add rows of these groups.", roles.sensitive))
     if roles.label is not None and not test[roles.label].isna().any():
         found = matches(test[roles.label], str(roles.anomaly))[signs != 0.0]
         if len(found) and (found.all() or not found.any()):

@@ -20,7 +20,7 @@ from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import PaperTables, paper_adult, paper_compas
-from cfad_core.data.sets.synthetic import MAX_SELECTION_ERROR, generate_synthetic
+from cfad_core.data.sets.synthetic import MAX_SELECTION_ERROR, Worlds, generate_synthetic
 from cfad_core.detectors.registry import METHODS, needed
 from cfad_core.detectors.registry import check_known as check_methods
 
@@ -41,7 +41,7 @@ class Problem:
 
 
 def _synthetic(seed: int, progress: Progress, max_selection_error: float = MAX_SELECTION_ERROR) -> Problem:
-    data = generate_synthetic(seed, max_selection_error=max_selection_error, progress=progress)
+    data = generate_synthetic(seed, worlds=Worlds(max_selection_error=max_selection_error), progress=progress)
     return Problem(
         train=data.train,
         test=data.test,

@@ -16,8 +16,9 @@ from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.twins import TwinDraws
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
-from cfad_core.data.encoding import Encoding, Variable
+from cfad_core.data.encoding import Encoding
 from cfad_core.data.groups import Groups
+from cfad_core.data.variables import Variable
 from cfad_core.detectors.protocol import Inputs
 from tests.conftest import Recorder, identity_spline
 
@@ -38,7 +39,7 @@ def score(people: np.ndarray) -> dict[str, np.ndarray]:
 
 def encoding() -> Encoding:
     numbers = tuple(Variable(name, "number", low=-LIMIT, high=LIMIT) for name in ("A", "B"))
-    return Encoding("S", Groups("x", "y"), numbers, "raw")
+    return Encoding("S", Groups(("x", "y")), numbers, "raw")
 
 
 def measured(n: int = 200, scm: StructuralModel | None = None) -> Measured:
@@ -199,7 +200,7 @@ def test_whose_twin_is_illegal_by_hand() -> None:
         Variable("owner", "category", levels=("no", "yes")),
         Variable("since", "date", offset=0.0, scale=100.0, low=0.0, high=300.0, marks_missing=True),
     )
-    plan = Encoding("S", Groups("a", "b"), variables, "range")
+    plan = Encoding("S", Groups(("a", "b")), variables, "range")
     person = np.array([1.0, 0.0, 3.0, -3.0, -3.0, -3.0, 1.0, -3.0])
     cases: list[tuple[dict[int, float], bool, bool]] = [
         ({}, False, False),
@@ -293,7 +294,7 @@ def test_categories_are_drawn_in_every_graph() -> None:
         own=np.arange(500),
         scm=scm,
         encoding=Encoding(
-            "S", Groups("x", "y"), (Variable("A", "category", levels=("0", "1")), Variable("B", "number")), "range"
+            "S", Groups(("x", "y")), (Variable("A", "category", levels=("0", "1")), Variable("B", "number")), "range"
         ),
         factual=x[500:],
         counterfactual=scm.counterfactual(x[500:]),

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfad_core.core.errors import InvalidDataError
-from cfad_core.data.encoding import as_texts, fit_encoding, kind_of
+from cfad_core.data.columns import as_texts
+from cfad_core.data.encoding import fit_encoding
+from cfad_core.data.kinds import kind_of
 from cfad_core.data.readers import Limits, distinct_names, excel_sheets, read_table
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.suggestions import suggest_roles
@@ -49,7 +51,7 @@ def test_a_plain_table(tmp_path: Path) -> None:
         (b"a;b\n5.149;49,5\n900;1,5\n", {"a": [5149, 900], "b": [49.5, 1.5]}),  # thousands beside a decimal comma
     ],
 )
-def test_dialects_are_recognised(content: bytes, expected: dict) -> None:
+def test_dialects_are_recognised(content: bytes, expected: dict[str, list[object]]) -> None:
     pd.testing.assert_frame_equal(read_table(content, name="t.csv"), pd.DataFrame(expected), check_dtype=False)
 
 
@@ -58,7 +60,7 @@ def test_an_encoding_that_shows_late() -> None:
     assert read_table(late, name="t.csv")["b"].iloc[-1] == "Müller"
 
 
-def test_gzip_tsv_parquet_and_excel(tmp_path: Path) -> None:
+def test_gzip_tsv_and_parquet(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
     packed = gzip.compress(frame.to_csv(index=False).encode())
     assert read_table(packed, name="t.csv.gz").equals(frame)
@@ -80,7 +82,7 @@ def test_excel_sheets(tmp_path: Path) -> None:
 
 
 def write_excel(path: Path, sheets: dict[str, list[list[object]]]) -> None:
-    from openpyxl import Workbook
+    from openpyxl import Workbook  # type: ignore[import-untyped]
 
     book = Workbook()
     book.remove(book.active)
@@ -108,7 +110,7 @@ def test_duplicated_headers_keep_their_columns() -> None:
 
 
 @given(st.lists(st.text(max_size=150) | st.none() | st.floats(), max_size=12))
-def test_any_names_become_usable(names: list) -> None:
+def test_any_names_become_usable(names: list[object]) -> None:
     clean = distinct_names(names)
     assert len(set(clean)) == len(names)
     assert all(name.strip() and len(name) <= 100 for name in clean)
@@ -127,7 +129,7 @@ def test_garbage_is_a_clear_error_or_a_table(content: bytes, name: str) -> None:
         (b"", "t.csv", "'t.csv' is empty"),
         (b"a,b\n", "t.csv", "has a header but no rows"),
         (b"a,b\n1,2\n1,2,3,4\n", "t.csv", "line 3 .*4 fields.* header has 2"),
-        (b"x", "t.doc", "of no known format; known are: .csv, .tsv"),
+        (b"x", "t.doc", "has no known format; known are: .csv, .tsv"),
         (b"not gzip", "t.csv.gz", "Cannot read 't.csv.gz' as a CSV table"),
         (b"not parquet", "t.parquet", "Cannot read 't.parquet' as a Parquet file"),
         (b"not excel", "t.xlsx", "Cannot read 't.xlsx' as an Excel file"),

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,7 +90,7 @@ def test_nothing_sensitive() -> None:
         ([None], None),
     ],
 )
-def test_the_anomaly_value(cells: list, anomaly: str | None) -> None:
+def test_the_anomaly_value(cells: list[object], anomaly: str | None) -> None:
     assert suggest_anomaly(pd.Series(cells)) == anomaly
 
 
@@ -106,7 +109,7 @@ def test_groups() -> None:
         (generate_sample, "gender", "fraud", "yes"),
     ],
 )
-def test_real_tables(cache, load, sensitive: str, label: str, anomaly: str) -> None:
+def test_real_tables(cache: Path, load: Callable[[], pd.DataFrame], sensitive: str, label: str, anomaly: str) -> None:
     roles = suggest_roles(load()).roles
     assert roles is not None
     assert (roles.sensitive, roles.label, roles.anomaly) == (sensitive, label, anomaly)

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
+from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.sets import synthetic
-from cfad_core.data.sets.synthetic import SyntheticData, generate_synthetic, simulate
+from cfad_core.data.sets.synthetic import SyntheticData, Worlds, generate_synthetic, simulate
 
-SMALL = {"n_train": 400, "n_test_normal": 200, "n_test_anomaly": 40, "max_selection_error": math.inf}
+SMALL: dict[str, Any] = {
+    "n_train": 400,
+    "n_test_normal": 200,
+    "n_test_anomaly": 40,
+    "worlds": Worlds(max_selection_error=math.inf),
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +44,10 @@ def test_both_worlds_share_the_noise_and_obey_the_equations(data: SyntheticData)
     names = list(data.adjacency.columns)
     weights = data.adjacency.to_numpy()
 
-    def noise(table) -> np.ndarray:
-        x = table[names].to_numpy(dtype=float)
-        return (x - 3.0 * np.cos(x + 1.0) @ weights)[:, 1:]
+    def noise(table: pd.DataFrame) -> Floats:
+        x = table[names].to_numpy(dtype=np.float64)
+        explained: Floats = 3.0 * np.cos(x + 1.0) @ weights
+        return (x - explained)[:, 1:]
 
     np.testing.assert_allclose(noise(data.test), noise(data.test_counterfactual), atol=1e-9)
     assert not np.allclose(data.test["X3"], data.test_counterfactual["X3"])
@@ -95,13 +104,18 @@ def test_learnable_worlds_are_kept_and_others_are_not() -> None:
     [
         ({"n_train": 10}, "n_train must be a positive multiple of 4 .*; got 10"),
         ({"n_test_anomaly": 0}, "n_test_anomaly must be a positive multiple of 4"),
-        ({"n_variables": 2}, "n_variables must be at least 3; got 2"),
-        ({"expected_degree": 0.0}, r"expected_degree must lie in \(0, 20\]; got 0.0"),
     ],
 )
-def test_unusable_sizes_are_refused(sizes: dict, message: str) -> None:
+def test_unusable_sizes_are_refused(sizes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
         generate_synthetic(0, **sizes)
+
+
+def test_unusable_worlds_are_refused() -> None:
+    with pytest.raises(InvalidDataError, match="n_variables must be at least 3; got 2"):
+        Worlds(n_variables=2)
+    with pytest.raises(InvalidDataError, match=r"expected_degree must lie in \(0, 20\]; got 0.0"):
+        Worlds(expected_degree=0.0)
 
 
 def test_a_hopeless_request_ends_with_a_clear_message(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,4 +123,4 @@ def test_a_hopeless_request_ends_with_a_clear_message(monkeypatch: pytest.Monkey
     with pytest.raises(
         InvalidDataError, match="None of the first 3 graphs of seed 0 fills every cell .*use another seed"
     ):
-        generate_synthetic(0, max_selection_error=0.0)
+        generate_synthetic(0, worlds=Worlds(max_selection_error=0.0))

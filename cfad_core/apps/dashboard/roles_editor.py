@@ -11,9 +11,9 @@ import streamlit as st
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.formats import percent
-from cfad_core.data.encoding import kind_of
 from cfad_core.data.findings import Finding, Severity
 from cfad_core.data.groups import matches
+from cfad_core.data.kinds import kind_of
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_groups, suggest_roles
 from cfad_core.data.validation import MIN_TRAINING_ROWS

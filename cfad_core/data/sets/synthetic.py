@@ -8,7 +8,7 @@ Structural equations over ``S`` (a root), ``X1 .. Xm`` and a decision ``Y`` that
 Rows are kept by where ``y`` falls in both worlds, so that half of the people keep their label when ``S``
 is flipped and half change it. The true graph and the true counterfactuals are for judging only.
 
-Choosing rows by ``y`` can hide the answer from everybody (see ``max_selection_error``); such graphs are
+Choosing rows by ``y`` can hide the answer from everybody (see ``Worlds``); such graphs are
 replaced by the next one of the seed's stream, as are those that cannot fill their cells.
 """
 
@@ -29,11 +29,38 @@ MAX_SELECTION_ERROR = 0.15
 _WEIGHT_ON_S = 1.5  # of S in the decision Y
 _CHUNK = 20_000  # rows drawn at a time: bounds the memory, and fits the cache
 _PILOT = 40_000  # rows that set the quantiles of y, and rows after which the fill rates are first judged
-_JUDGED_AT = {100_000: 2.0, 200_000: 1.5, 400_000: 1.2, 800_000: 1.1}  # with what margin: few rows tell little
+_JUDGED_AT = {100_000: 2.0, 200_000: 1.5, 400_000: 1.2, 800_000: 1.1}  # with what margin: few rows say little
 _MIN_DRAWS = 200_000  # enough to judge a graph by, even if its cells are small
 _MAX_DRAWS = 4_000_000  # per graph; a graph that needs more is replaced
 _MAX_GRAPHS = 500
 _MIN_CAUSES = 3  # of Y among X; with fewer, "y is normal" pins a variable to a constant
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """Which worlds are drawn.
+
+    Attributes
+    ----------
+    n_variables : profile attributes ``X1 .. Xm``
+    expected_degree : of the Erdos-Renyi graph over ``S``, ``X`` and ``Y``
+    max_selection_error : keeps worlds whose training rows hold the answer. Choosing rows by ``Y`` ties the noise of
+        its causes to ``S``; in many graphs so much that an oracle that knows the graph and ``f`` still gets the
+        counterfactuals wrong. A graph is replaced when that oracle's error exceeds this share of the error of merely
+        flipping ``S``. ``math.inf`` keeps every graph that fills its cells.
+    """
+
+    n_variables: int = 19
+    expected_degree: float = 5.0
+    max_selection_error: float = MAX_SELECTION_ERROR
+
+    def __post_init__(self) -> None:
+        if self.n_variables < _MIN_CAUSES:
+            raise InvalidDataError(f"n_variables must be at least {_MIN_CAUSES}; got {self.n_variables}.")
+        if not 0 < self.expected_degree <= self.n_variables + 1:
+            raise InvalidDataError(
+                f"expected_degree must lie in (0, {self.n_variables + 1}]; got {self.expected_degree}."
+            )
 
 
 @dataclass(frozen=True)
@@ -75,9 +102,7 @@ def generate_synthetic(
     n_train: int = 12_000,
     n_test_normal: int = 4_000,
     n_test_anomaly: int = 400,
-    n_variables: int = 19,
-    expected_degree: float = 5.0,
-    max_selection_error: float = MAX_SELECTION_ERROR,
+    worlds: Worlds | None = None,
     progress: Progress | None = None,
 ) -> SyntheticData:
     """Draw the synthetic data set.
@@ -88,15 +113,8 @@ def generate_synthetic(
         The same seed gives the same tables.
     n_train, n_test_normal, n_test_anomaly : int
         Rows, each a multiple of 4: they are balanced over ``S`` and over changed or unchanged label.
-    n_variables : int
-        Profile attributes ``X1 .. Xm``.
-    expected_degree : float
-        Of the Erdos-Renyi graph over ``S``, ``X`` and ``Y``.
-    max_selection_error : float
-        Keeps worlds whose training rows hold the answer. Choosing rows by ``Y`` ties the noise of its
-        causes to ``S``; in many graphs so much that an oracle that knows the graph and ``f`` still gets
-        the counterfactuals wrong. A graph is replaced when that oracle's error exceeds this share of the
-        error of merely flipping ``S``. ``math.inf`` keeps every graph that fills its cells.
+    worlds : Worlds
+        Which graphs are drawn, and which are replaced.
 
     Raises
     ------
@@ -108,11 +126,7 @@ def generate_synthetic(
             raise InvalidDataError(
                 f"{name} must be a positive multiple of 4 (two groups, label kept or not); got {rows}."
             )
-    if n_variables < _MIN_CAUSES:
-        raise InvalidDataError(f"n_variables must be at least {_MIN_CAUSES}; got {n_variables}.")
-    if not 0 < expected_degree <= n_variables + 1:
-        raise InvalidDataError(f"expected_degree must lie in (0, {n_variables + 1}]; got {expected_degree}.")
-
+    worlds = worlds or Worlds()
     need = {
         _Cell(label, s, changed): (n_test_anomaly if label else n_train + n_test_normal) // 4
         for label in (0, 1)
@@ -121,15 +135,15 @@ def generate_synthetic(
     }
     rng = np.random.default_rng(seed)
     for _ in range(_MAX_GRAPHS):
-        graph = _draw_graph(rng, n_variables + 1, expected_degree)
+        graph = _draw_graph(rng, worlds.n_variables + 1, worlds.expected_degree)
         if np.count_nonzero(graph.decision[1:]) < _MIN_CAUSES:
             continue
-        cells = _fill_cells(rng, graph, need, max_selection_error, progress or Progress())
+        cells = _fill_cells(rng, graph, need, worlds.max_selection_error, progress or Progress())
         if cells is not None:
             return _assemble(rng, graph, cells, n_train)
     raise InvalidDataError(
         f"None of the first {_MAX_GRAPHS} graphs of seed {seed} fills every cell within {_MAX_DRAWS:,} draws with "
-        f"rows that hold the answer (selection error at most {max_selection_error:g}); "
+        f"rows that hold the answer (selection error at most {worlds.max_selection_error:g}); "
         "use another seed, fewer rows or a larger max_selection_error."
     )
 

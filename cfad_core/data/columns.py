@@ -1,0 +1,79 @@
+"""The cells of a column as numbers, days or texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cfad_core.core.arrays import Bools, Floats
+
+MISSING = "(missing)"
+DAY = 86_400.0  # seconds
+_LARGEST = 1e100  # beyond, a number is as good as infinite: its square is not one any more
+
+
+def as_numbers(cells: pd.Series[Any]) -> Floats:
+    """Numbers; missing cells and those that hold no number are nan."""
+    return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def as_days(cells: pd.Series[Any]) -> Floats:
+    """Days since 1970; missing cells and those that hold no date are nan."""
+    dates = pd.to_datetime(cells, errors="coerce", utc=True)
+    start = pd.Timestamp(0, tz="UTC")
+    try:
+        elapsed = dates - start
+    except pd.errors.OutOfBoundsDatetime:  # nanoseconds end in 2262; "valid until 9999-12-31" is common
+        elapsed = dates.dt.as_unit("s") - start.as_unit("s")
+    seconds = elapsed.dt.total_seconds()
+    return np.asarray(seconds.to_numpy(dtype=np.float64, na_value=np.nan) / DAY, dtype=np.float64)
+
+
+def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Categories as text; missing cells are a category of their own."""
+    return cells.astype(str).astype(object).mask(cells.isna(), MISSING)
+
+
+def unreadable(cells: pd.Series[Any], read: Callable[[pd.Series[Any]], Floats] = as_numbers) -> Bools:
+    """Cells that hold something, but nothing that can be read as a number (or day)."""
+    mask: Bools = np.isnan(read(cells)) & cells.notna().to_numpy(dtype=np.bool_)
+    return mask
+
+
+def too_large(cells: pd.Series[Any]) -> Bools:
+    """Numbers that are infinite, or as good as that."""
+    mask: Bools = np.abs(as_numbers(cells)) > _LARGEST
+    return mask
+
+
+def holds_booleans(cells: pd.Series[Any]) -> bool:
+    """Whether every cell that is not missing is True or False."""
+    if pd.api.types.is_bool_dtype(cells):
+        return True
+    return (
+        cells.dtype == object and bool(cells.notna().any()) and all(isinstance(cell, bool) for cell in cells.dropna())
+    )
+
+
+def holds_numbers(cells: pd.Series[Any]) -> bool:
+    """Whether every cell that is not missing is a number, also written as text; booleans and dates are none."""
+    if holds_booleans(cells) or pd.api.types.is_datetime64_any_dtype(cells):
+        return False
+    if pd.api.types.is_numeric_dtype(cells):
+        return True
+    known = cells.dropna()
+    return len(known) > 0 and bool(pd.to_numeric(known, errors="coerce").notna().all())
+
+
+def holds_dates(cells: pd.Series[Any]) -> bool:
+    """Whether every cell that is not missing is a date, also written as text that begins with year-month-day."""
+    if pd.api.types.is_datetime64_any_dtype(cells):
+        return True
+    known = cells.dropna()
+    sample = known.astype(str).head(200)
+    if not len(sample) or not sample.str.match(r"^\d{4}-\d{2}-\d{2}").all():
+        return False
+    return bool(pd.to_datetime(known, errors="coerce", utc=True).notna().all())

@@ -1,0 +1,79 @@
+"""One attribute and its columns. However many columns it has, a variable stays one variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.data.kinds import Choices, kind_named
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What was learned of one attribute: a flat record, as JSON stores it. What it does is up to its kind.
+
+    Attributes
+    ----------
+    kind : a name of ``kinds.KINDS``: ``number``, ``date`` (a number of days) or ``category``
+    offset, scale : of a number: column = (cell - offset) / scale
+    low, high : the numbers that were seen, and what a counterfactual one is clipped to
+    integer : whether the numbers (or days) are whole
+    fill : stands for a missing number
+    marks_missing : whether a second column marks missing numbers
+    levels : of a category, the most frequent first; it also stands for unknown ones
+    """
+
+    name: str
+    kind: str
+    offset: float = 0.0
+    scale: float = 1.0
+    low: float = 0.0
+    high: float = 0.0
+    integer: bool = False
+    fill: float = 0.0
+    marks_missing: bool = False
+    levels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        kind_named(self.kind)  # refuses a kind that does not exist
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return kind_named(self.kind).columns(self)
+
+    def encode(self, cells: pd.Series[Any]) -> Floats:
+        """Columns (n, k) of a table's cells."""
+        return kind_named(self.kind).encode(self, cells)
+
+    def decode(
+        self, columns: Floats, original: Floats, cells: pd.Series[Any], *, clip: bool
+    ) -> tuple[pd.Series[Any], int]:
+        """Cells with new values where columns (n, k) differ from the original ones, and how many were clipped.
+
+        No cell becomes missing, and a missing number stays missing: a value is always one that the table knows.
+        """
+        return kind_named(self.kind).decode(self, columns, original, cells, clip=clip)
+
+    def is_out_of_range(self, columns: Floats) -> Bools:
+        """Which rows of columns (n, k) have a number beyond all that training saw."""
+        return kind_named(self.kind).is_out_of_range(self, columns)
+
+    def is_between_levels(self, columns: Floats) -> Bools:
+        """Which rows are more than a quarter of the way from their nearest level to another one.
+
+        Of a number that is its mark for missing cells, if it has one.
+        """
+        return kind_named(self.kind).is_between_levels(self, columns)
+
+    def count_unknown(self, cells: pd.Series[Any]) -> int:
+        """How many cells hold a category that was not there in training."""
+        return kind_named(self.kind).count_unknown(self, cells)
+
+
+def fit_variable(cells: pd.Series[Any], kind: str, choices: Choices) -> Variable:
+    """Learn a variable from the training cells of one column."""
+    return kind_named(kind).fit(Variable(str(cells.name), kind), cells, choices)
