@@ -71,7 +71,7 @@ class World:
         return World(mechanism, weights, rng.uniform(0.8, 1.2, d), float(rng.uniform(0.35, 0.65)), kinds, units)
 
     def people(self, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """The same people in this world and in the other one."""
+        """People, and their twins."""
         s = np.where(rng.random(n) < self.share, 1.0, -1.0)
         noise = rng.standard_normal((n, len(self.weights))) * self.spread
         return self._table(self._solve(s, noise)), self._table(self._solve(-s, noise))
@@ -141,7 +141,7 @@ def _row(result: AuditResult, method: str, here: Floats, there: Floats) -> dict[
         "high": {name: one.high for name, one in intervals.items()},
         "own": result.metrics(method).changing_ratio,
         "independent": result.metrics(method).changing_ratio_independent,
-        "floor": result.floor(method),
+        "model_error": result.floor(method),
     }
 
 

@@ -1,7 +1,7 @@
 """Twins that are legal people: in the other group, with categories that exist.
 
 ``StructuralModel.counterfactual`` adds noise to what is expected, so the counterfactual of a category, or of any column
-with two values, lies between its levels, where no person is. Here each variable's mechanisms say what it becomes,
+with two values, lies between its levels, where no person is. Here each variable's mechanisms say what twins have,
 causes before effects.
 """
 
@@ -40,7 +40,7 @@ class TwinDraws:
 
         Parameters
         ----------
-        cut : an edge (cause, effect) that carries nothing: its effect hears its cause as it is in this world
+        cut : an edge (cause, effect) that carries nothing: the twin's effect hears the person's cause
         """
         scm = self.scm
         before = scm.messages(x)
@@ -54,7 +54,7 @@ class TwinDraws:
                 kept = {j: before[j] for j in before if scm.column_variables[j] == cut[0]}
                 heard = after | kept
             for mechanism in self.mechanisms[variable]:
-                result[:, list(mechanism.columns)] = mechanism.in_other_world(x, before, heard, rng)
+                result[:, list(mechanism.columns)] = mechanism.twins(x, before, heard, rng)
             self._send(after, result, variable)
         return result
 

@@ -205,7 +205,7 @@ def test_children_hear_the_level_that_was_drawn() -> None:
     np.testing.assert_allclose(twins[:, 4] - x[:, 4], 3.0 * (effect[after] - effect[before]), atol=1e-12)
 
 
-def test_a_category_hears_its_causes_in_the_other_world() -> None:
+def test_a_category_hears_the_causes_of_the_twin() -> None:
     """S -> A -> C with A a number: C is drawn by what A has become."""
     weights = np.zeros((3, 3))
     weights[0, 1], weights[1, 2] = 2.0, 1.0
@@ -354,7 +354,7 @@ def test_every_column_that_is_reached_has_exactly_one_mechanism() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """A kind of variable that is always 7, in any world."""
+    """A kind of variable that is always 7."""
 
     columns: tuple[int, ...]
 
@@ -366,7 +366,7 @@ class Constant:
     def fit(cls, scm: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
         return cls(columns)
 
-    def in_other_world(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
+    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
         return np.full((len(x), len(self.columns)), 7.0)
 
     def snapped(self, x: Floats) -> Floats:

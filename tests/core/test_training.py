@@ -43,7 +43,7 @@ def test_batches_larger_than_the_table_are_the_table() -> None:
 def test_reports_are_means_and_reach_the_end() -> None:
     recorder = Recorder()
     run(steps=240, batch_size=5, recorder=recorder)
-    assert 50 <= len(recorder.heard) <= 70
+    assert set(range(4, 241, 4)) <= {step for _, step, _, _ in recorder.heard}  # 60 of them, more if steps are slow
     assert recorder.heard[0][3]["loss"] == 2.5  # mean of 1, 2, 3, 4
     assert recorder.heard[-1][1:3] == (240, 240)
 

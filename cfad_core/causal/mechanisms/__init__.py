@@ -1,4 +1,4 @@
-"""One mechanism for each part of a variable: how it comes from its causes, and what it is in the other world.
+"""One mechanism for each part of a variable: how it comes from its causes, and what twins have.
 
 A kind of variable is one class with the methods of ``Mechanism`` and one entry in ``KINDS``. Each kind is asked in turn
 which of a variable's columns it answers for; what it leaves goes to the next.

@@ -1,8 +1,8 @@
 """Categories, and all columns with two values: a level is drawn.
 
-With p the probabilities of the levels in this world and q those in the other, somebody at level l stays with
-probability min(1, q_l / p_l) and else moves to a level that gains. No way to get from p to q moves fewer people. p and
-q are a logistic regression on what the category's causes send.
+With p the probabilities of a person's levels and q those of the twin's, the twin of somebody at level l stays there
+with probability min(1, q_l / p_l) and else moves to a level that gains. No way to get from p to q moves fewer people. p
+and q are a logistic regression on what the category's causes send.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Category:
         scaled: Floats = shares / shares.sum(axis=1, keepdims=True)
         return scaled
 
-    def in_other_world(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
+    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
         """At another level, or as they are for everybody who stays."""
         everybody, level = np.arange(len(x)), self.level(x)
         p, q = self.probabilities(before), self.probabilities(after)

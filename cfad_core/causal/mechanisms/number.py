@@ -1,4 +1,4 @@
-"""Numbers: what the causes make of them, plus noise that is the same in both worlds."""
+"""Numbers: what the causes make of them, plus noise that person and twin share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Number:
         (column,) = columns
         return cls(scm, column)
 
-    def in_other_world(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Moved by what the causes send more or less; the noise stays."""
         i, n = self.column, len(x)
         moved: Floats = x[:, i] + (self.scm.expected(after, i, n) - self.scm.expected(before, i, n))

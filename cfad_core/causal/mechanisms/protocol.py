@@ -33,12 +33,12 @@ class Mechanism(Protocol):
     def fit(cls, scm: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
         """The mechanism of one such group; see ``fit_mechanisms``."""
 
-    def in_other_world(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
-        """What the columns of people x (n, d) hold once their causes send something else, shape (n, columns).
+    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
+        """What the columns of the twins of people x (n, d) hold, shape (n, columns).
 
         Parameters
         ----------
-        before, after : what the causes send in this world and in the other
+        before, after : what the causes send to the people, and what they send to their twins
         rng : for what is drawn; the same generator draws the same
         """
 
