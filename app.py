@@ -18,8 +18,8 @@ with words:
     st.markdown(
         "An anomaly detector flags people: for fraud, for a tax audit, for a second look. An **audit** learns from "
         "your table how its columns cause each other, works out each person's **twin**, the same person had they "
-        "belonged to the other group, and lets the detector score both. It reports how often the outcome changes, for a plain "
-        "detector and for ones made to treat both alike, and how far to trust that."
+        "belonged to the other group, and lets the detector score both. It reports how often the outcome changes, for "
+        "a plain detector and for ones made to treat both alike, and how far to trust that."
     )
 with picture:
     st.image(str(frame.ASSETS / "how.svg"), width="stretch")

@@ -77,7 +77,7 @@ def roles() -> ColumnRoles:
 @pytest.fixture
 def quick() -> AuditConfig:
     """Settings for tests that need an audit, not a good one."""
-    return AuditConfig(bootstrap=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+    return AuditConfig(subsamples=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
 
 
 class Recorder(Progress):
