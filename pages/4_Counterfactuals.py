@@ -24,7 +24,7 @@ first = "ae" if "ae" in methods else methods[0]
 method = left.segmented_control(
     "Method",
     methods,
-    default=(record.threshold or {}).get("method", first),
+    default=first if record.threshold is None else record.threshold.method,
     key=f"method-{record.id}",
     format_func=lambda m: METHOD_NAMES.get(m, m),
     required=True,

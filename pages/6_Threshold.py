@@ -21,7 +21,7 @@ def operate(audit: str, result: AuditResult) -> None:
     """The controls and all that moves with them."""
     record = store().get(audit)  # what was saved a moment ago, too
     chosen = choose(record, result)
-    method, threshold = chosen["method"], chosen["value"]
+    method, threshold = chosen.method, chosen.value
     curves, with_labels = curves_of(record, method), result.people.is_anomaly is not None
     own, judged = curves.own.at(threshold), curves.independent.at(threshold)
     flagged = round(float(own.flag_rate) * own.n)
@@ -44,10 +44,9 @@ def operate(audit: str, result: AuditResult) -> None:
     )
     if action.button("Save this threshold", type="primary", width="stretch"):
         store().choose_threshold(record.id, chosen)
-        st.success(f"Saved: {METHOD_NAMES.get(method, method)}, {chosen['how']}.")
-    elif record.threshold:
-        saved = record.threshold
-        st.caption(f"Saved with this audit: {METHOD_NAMES.get(saved['method'], saved['method'])}, {saved['how']}.")
+        st.success(f"Saved: {METHOD_NAMES.get(method, method)}, {chosen.how}.")
+    elif (saved := record.threshold) is not None:
+        st.caption(f"Saved with this audit: {METHOD_NAMES.get(saved.method, saved.method)}, {saved.how}.")
     curve, groups = st.columns([3, 2], gap="large")
     with curve:
         sure, name = None if no_path(result) else sure_of(record, method), METHOD_NAMES.get(method, method)

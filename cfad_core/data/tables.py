@@ -166,34 +166,6 @@ def _harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
-def storable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as it comes back from a Parquet file: the same cells, in types that last.
-
-    A column that mixes types (as spreadsheets do) becomes text.
-    """
-    import pyarrow as pa
-
-    table = table.reset_index(drop=True)
-    table.columns = pd.Index([str(name) for name in table.columns])
-    for name in table.columns:
-        cells = table[name]
-        if isinstance(cells.dtype, pd.CategoricalDtype):
-            cells = cells.astype(object).infer_objects()
-        try:
-            lasts = not pa.types.is_nested(pa.array(cells, from_pandas=True).type)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            lasts = False
-        table[name] = cells if lasts else cells.astype(str).where(cells.notna())
-    result: pd.DataFrame = pa.Table.from_pandas(table, preserve_index=False).to_pandas()
-    return result
-
-
-def save_parquet(table: pd.DataFrame, path: Path) -> None:
-    """Write a ``storable`` table, whole or not at all."""
-    with staged_file(path) as stage:
-        table.to_parquet(stage, index=False)
-
-
 def load_parquet(path: Path) -> pd.DataFrame:
     """Read what ``Tables.save`` wrote.
 

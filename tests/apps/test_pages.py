@@ -35,9 +35,11 @@ from cfad_core.core.config import (
 )
 from cfad_core.data.findings import Problem
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import published
-from cfad_core.runs.store import Store, headline
+from cfad_core.runs.model import ChosenThreshold, Report, headline
+from cfad_core.runs.store import Store
 from tests.conftest import make_people
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,9 +67,9 @@ def people(n: int = 400):
 
 
 def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
-    audit = store.create(table, roles, config, name=name, source="people.csv")
+    audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
     store.claim("test", audit)
-    result = run_audit(store.inputs(audit).table, roles, config)
+    result = run_audit(store.request(audit).tables.table, roles, config)
     result.save(store.folder(audit))
     store.finish(audit, headline(result))
     return audit
@@ -158,7 +160,7 @@ def test_home_lists_audits(done: tuple[str, str]) -> None:
 
 def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name="Old", source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
         store.claim("test", audit)
         numbers = {"n": 100, "changing_ratio_independent": 0.125}
         store.finish(audit, {"pca": numbers, "ae": numbers, "cfad": numbers | {"changing_ratio_independent": None}})
@@ -182,11 +184,11 @@ def test_a_bad_id_in_the_address(done: tuple[str, str], page: str) -> None:
 @pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "interrupted"])
 def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name=HOSTILE, source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name=HOSTILE, source="people.csv")
         if status != "queued":
             store.claim("somebody elsewhere:1:1", audit)
-            store.report(audit, "discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}, 0.1)
-            store.report(audit, "discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}, 0.2)
+            store.report(audit, Report("discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}), 0.1)
+            store.report(audit, Report("discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}), 0.2)
         if status not in ("queued", "running"):
             store.stop(audit, status, f"What happened: {HOSTILE}", "details")
     app = visit(page, audit=audit)
@@ -204,7 +206,7 @@ def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str
 
 def test_cancelling_from_the_page(home: Path) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name="One", source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="One", source="people.csv")
     app = visit("2_Train.py", audit=audit)
     app.button(key=f"cancel-{audit}").click().run()
     with Store(home) as store:
@@ -278,8 +280,8 @@ def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> N
     with Store(home) as store:
         chosen = store.get(done[0]).threshold
         expected = store.result(done[0]).threshold("cfad", 0.8)
-    assert chosen["quantile"] == 0.8
-    assert chosen["value"] == pytest.approx(expected)
+    assert chosen.quantile == 0.8
+    assert chosen.value == pytest.approx(expected)
     assert "Saved with this audit: CFAD, quantile 0.8." in said(visit("6_Threshold.py", audit=done[0]))
     assert f"Threshold {expected:.3f} (as saved, quantile 0.8)" in said(visit("4_Counterfactuals.py", audit=done[0]))
     other = visit("6_Threshold.py", audit=done[1])  # another audit has a threshold of its own
@@ -301,7 +303,7 @@ def test_other_ways_to_choose_come_back(done: tuple[str, str], home: Path, by: s
     if by == "investigations":
         assert again.number_input(key=f"n-{done[0]}-cfad").value == 12
     else:
-        assert again.slider(key=f"s-{done[0]}-cfad").value == pytest.approx(chosen["value"])
+        assert again.slider(key=f"s-{done[0]}-cfad").value == pytest.approx(chosen.value)
 
 
 def test_roles_come_back(home: Path) -> None:
@@ -451,7 +453,7 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     from cfad_core.apps.dashboard import downloads
 
     with Store(home) as store:
-        store.choose_threshold(done[0], {"method": "cfad", "value": 1.5, "by": "score", "how": "score 1.5"})
+        store.choose_threshold(done[0], ChosenThreshold("cfad", "score", 1.5))
         record, result = store.get(done[0]), store.result(done[0])
     scored = downloads._scored(record, result)
     assert scored["row"].tolist() == (result.people.row + 1).tolist()

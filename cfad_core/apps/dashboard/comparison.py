@@ -15,7 +15,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.report import SETTING_NAMES
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def same_but_seed(record: AuditRecord) -> list[AuditRecord]:

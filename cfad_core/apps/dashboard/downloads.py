@@ -18,7 +18,7 @@ from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.audit.result import AuditResult
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.runs.archive import export_audit
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def offer_downloads(record: AuditRecord) -> None:

@@ -13,7 +13,7 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.formats import duration
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "assets"

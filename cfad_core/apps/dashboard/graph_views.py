@@ -14,7 +14,7 @@ from cfad_core.audit.stability import Uncertainty, WhatIf
 from cfad_core.core.config import METHOD_NAMES
 from cfad_core.core.formats import percent
 from cfad_core.figures import MOST_BARS, reach_figure, what_if_figure
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 _FOUND = "found in graphs"
 _GIVEN = "This graph was given, not learned."

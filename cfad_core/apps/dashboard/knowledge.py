@@ -27,7 +27,7 @@ from cfad_core.causal.exchange import (
 from cfad_core.causal.graph import allowed_edges
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import CfadError, InvalidConfigError
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 _NAMES = {".graphml": "GraphML", ".dot": "DOT", ".json": "JSON", ".csv": "CSV"}
 _MIME = {".graphml": "application/xml", ".dot": "text/plain", ".json": "application/json", ".csv": "text/csv"}

@@ -22,7 +22,7 @@ from cfad_core.core.formats import percent
 from cfad_core.evaluation.intervals import ENOUGH, Interval, ResampledScores, interval
 from cfad_core.evaluation.outcomes import Outcomes
 from cfad_core.evaluation.verdict import Evidence, verdict
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 LONGEST = 2000  # of a verdict, which names columns
 

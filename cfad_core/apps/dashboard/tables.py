@@ -12,7 +12,7 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import METHOD_NAMES, OURS
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRecord | None:

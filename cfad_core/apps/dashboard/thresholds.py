@@ -11,7 +11,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.config import PAPER_QUANTILES
 from cfad_core.evaluation.outcomes import Outcomes
 from cfad_core.figures import Tradeoff
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 _POINTS = 201  # of a curve on the screen, fewer where there are few people
 
@@ -36,8 +36,8 @@ def threshold_for(ascending: Floats, flagged: int) -> float:
 def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -> tuple[float, str]:
     """The threshold that pages and downloads use, and its name: as saved with the audit, else its quantile."""
     saved = record.threshold
-    if saved is not None and saved["method"] == method:
-        return float(saved["value"]), f"as saved, {saved['how']}"
+    if saved is not None and saved.method == method:
+        return saved.value, f"as saved, {saved.how}"
     return result.threshold(method), f"quantile {result.config.quantile:g} of training scores"
 
 
