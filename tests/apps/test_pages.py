@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.tables import verdict
@@ -38,7 +40,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import published
-from cfad_core.runs.model import ChosenThreshold, Report, headline
+from cfad_core.runs.model import AUDITS, ChosenThreshold, Report, headline
 from cfad_core.runs.store import Store
 from tests.conftest import make_people
 
@@ -169,6 +171,37 @@ def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> Non
     without = dataclasses.replace(record, metrics={"pca": numbers | {"verdict": "First."}, "ae": numbers})
     assert verdict(without) == "First."
     assert verdict(dataclasses.replace(record, metrics=None)) == ""
+
+
+def without_groups(store: Store, audit: str) -> None:
+    """As an older version stored it: the two groups were left to the table."""
+    older = dataclasses.replace(ROLES, groups=None)
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(roles=json.dumps(older.to_dict())))
+
+
+def test_the_heading_of_an_audit_without_groups_has_no_empty_parentheses(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
+        assert "sensitive: group (a and b) · people" in said(visit("2_Train.py", audit=audit))
+        without_groups(store, audit)
+    assert "sensitive: group · people" in said(visit("2_Train.py", audit=audit))
+
+
+def test_an_audit_without_groups_is_compared_by_those_of_its_table(home: Path) -> None:
+    with Store(home) as store:
+        tables = Tables.of(people())
+        swapped = dataclasses.replace(ROLES, groups=("b", "a"))
+        audits = [
+            store.create(tables, roles, dataclasses.replace(QUICK, seed=seed), name="One")
+            for seed, roles in enumerate((ROLES, ROLES, swapped))
+        ]
+        for audit in audits:
+            store.claim("test", audit)
+            store.finish(audit, {})
+        without_groups(store, audits[0])
+        assert [record.id for record in same_but_seed(store.get(audits[0]))] == audits[:2]
+        assert [record.id for record in same_but_seed(store.get(audits[1]))] == [audits[1], audits[0]]
 
 
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])

@@ -60,7 +60,7 @@ def choose_audit(audit: str) -> None:
 
 
 def finished_audit() -> tuple[AuditRecord, AuditResult]:
-    """The audit of a page that shows results; anything else is told, and ends the page."""
+    """The audit of a page that shows results; anything else is shown as it is, and ends the page."""
     _audit_picker()
     audit = current_audit()
     if audit is None:
@@ -77,7 +77,7 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
 
 
 def result_or_stop(record: AuditRecord) -> AuditResult:
-    """What an audit found; if it cannot be read that is told, and ends the page."""
+    """What an audit found; if it cannot be read the page says so, and ends."""
     try:
         return result_of(record)
     except InvalidArtifactError as error:
@@ -87,7 +87,7 @@ def result_or_stop(record: AuditRecord) -> AuditResult:
 
 
 def record_or_stop(audit: str) -> AuditRecord:
-    """An audit of the store; if there is none that is told, and ends the page."""
+    """An audit of the store; if there is none the page says so, and ends."""
     try:
         return store().get(audit)
     except InvalidArtifactError as error:
@@ -100,12 +100,11 @@ def record_or_stop(audit: str) -> AuditRecord:
 def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
     roles = record.roles
-    groups = (
-        " and ".join(as_text(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
-    )
+    settled = roles.groups is not None or roles.cut is not None  # not in every audit of an older version
+    groups = f" ({' and '.join(as_text(name) for name in roles.grouping.names)})" if settled else ""
     parts = [
         f"Audit **{as_text(record.name)}**",
-        f"sensitive: {as_text(roles.sensitive)} ({groups})",
+        f"sensitive: {as_text(roles.sensitive)}{groups}",
         as_text(record.source),
     ]
     if record.parent is not None:
