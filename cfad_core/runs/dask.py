@@ -15,7 +15,7 @@ _CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out 
 
 
 class DaskExecutor(Executor):
-    """The same on a Dask cluster: each thread here watches a task there, as many as the cluster has workers."""
+    """Runs the audits of the queue on a Dask cluster: each thread here watches a task there, one for each worker."""
 
     def __init__(self, store: Store, address: str) -> None:
         self._client = connect(address)
