@@ -24,7 +24,7 @@ from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.audit.result import AuditResult
 from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def this_audit(record: AuditRecord, result: AuditResult) -> None:

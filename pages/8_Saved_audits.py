@@ -11,7 +11,7 @@ from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.tables import audits_table, metrics_table
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def change(record: AuditRecord) -> None:

@@ -209,7 +209,7 @@ def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
         assert (workers, scheduler) == (2, None)
         return [[{"dataset": t.arguments["dataset"], "seed": t.arguments["seed"]}] for t in tasks]
 
-    monkeypatch.setattr("cfad_core.runs.executor.run_many", pretend)
+    monkeypatch.setattr("cfad_core.runs.tasks.run_many", pretend)
     monkeypatch.setattr(cli.benchmark, "_cells", lambda row, columns: [row["dataset"], str(row["seed"]), *columns, ""])
     out = tmp_path / "r.json"
     runs = ["--datasets", "adult", "compas", "--seeds", "3", "4", "--workers", "2", "--out", str(out)]

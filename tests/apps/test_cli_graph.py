@@ -15,7 +15,9 @@ from cfad_core.audit.run import run_audit
 from cfad_core.causal.exchange import FORMATS, knowledge_from_json, read_graph
 from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.runs.store import Store, headline
+from cfad_core.data.tables import Tables
+from cfad_core.runs.model import headline
+from cfad_core.runs.store import Store
 from tests.conftest import make_people
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
@@ -70,7 +72,7 @@ def test_the_knowledge_of_an_audit(audit: Path, tmp_path: Path, capsys) -> None:
 def test_a_saved_audit(audit: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
     with Store() as store:
-        saved = store.create(make_people(300, seed=0), ROLES, CONFIG, name="Claims")
+        saved = store.create(Tables.of(make_people(300, seed=0)), ROLES, CONFIG, name="Claims")
         out = tmp_path / "graph.dot"
         assert cli.main(["graph", saved, "--out", str(out)]) == 2
         assert (

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.tables import verdict
@@ -36,9 +38,11 @@ from cfad_core.core.config import (
 from cfad_core.data import roles as roles_module
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import published
-from cfad_core.runs.store import Store, headline
+from cfad_core.runs.model import AUDITS, ChosenThreshold, Report, headline
+from cfad_core.runs.store import Store
 from tests.conftest import make_people
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,9 +70,9 @@ def people(n: int = 400):
 
 
 def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
-    audit = store.create(table, roles, config, name=name, source="people.csv")
+    audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
     store.claim("test", audit)
-    result = run_audit(store.inputs(audit).table, roles, config)
+    result = run_audit(store.request(audit).tables.table, roles, config)
     result.save(store.folder(audit))
     store.finish(audit, headline(result))
     return audit
@@ -164,7 +168,7 @@ def test_home_lists_audits(done: tuple[str, str]) -> None:
 
 def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name="Old", source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
         store.claim("test", audit)
         numbers = {"n": 100, "changing_ratio_independent": 0.125}
         store.finish(audit, {"pca": numbers, "ae": numbers, "cfad": numbers | {"changing_ratio_independent": None}})
@@ -173,6 +177,37 @@ def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> Non
     without = dataclasses.replace(record, metrics={"pca": numbers | {"verdict": "First."}, "ae": numbers})
     assert verdict(without) == "First."
     assert verdict(dataclasses.replace(record, metrics=None)) == ""
+
+
+def without_groups(store: Store, audit: str) -> None:
+    """As an older version stored it: the two groups were left to the table."""
+    older = dataclasses.replace(ROLES, groups=None)
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(roles=json.dumps(older.to_dict())))
+
+
+def test_the_heading_of_an_audit_without_groups_has_no_empty_parentheses(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
+        assert "sensitive: group (a and b) · people" in said(visit("2_Train.py", audit=audit))
+        without_groups(store, audit)
+    assert "sensitive: group · people" in said(visit("2_Train.py", audit=audit))
+
+
+def test_an_audit_without_groups_is_compared_by_those_of_its_table(home: Path) -> None:
+    with Store(home) as store:
+        tables = Tables.of(people())
+        swapped = dataclasses.replace(ROLES, groups=("b", "a"))
+        audits = [
+            store.create(tables, roles, dataclasses.replace(QUICK, seed=seed), name="One")
+            for seed, roles in enumerate((ROLES, ROLES, swapped))
+        ]
+        for audit in audits:
+            store.claim("test", audit)
+            store.finish(audit, {})
+        without_groups(store, audits[0])
+        assert [record.id for record in same_but_seed(store.get(audits[0]))] == audits[:2]
+        assert [record.id for record in same_but_seed(store.get(audits[1]))] == [audits[1], audits[0]]
 
 
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
@@ -188,11 +223,11 @@ def test_a_bad_id_in_the_address(done: tuple[str, str], page: str) -> None:
 @pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "interrupted"])
 def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name=HOSTILE, source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name=HOSTILE, source="people.csv")
         if status != "queued":
             store.claim("somebody elsewhere:1:1", audit)
-            store.report(audit, "discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}, 0.1)
-            store.report(audit, "discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}, 0.2)
+            store.report(audit, Report("discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}), 0.1)
+            store.report(audit, Report("discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}), 0.2)
         if status not in ("queued", "running"):
             store.stop(audit, status, f"What happened: {HOSTILE}", "details")
     app = visit(page, audit=audit)
@@ -210,7 +245,7 @@ def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str
 
 def test_cancelling_from_the_page(home: Path) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name="One", source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="One", source="people.csv")
     app = visit("2_Train.py", audit=audit)
     app.button(key=f"cancel-{audit}").click().run()
     with Store(home) as store:
@@ -284,8 +319,8 @@ def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> N
     with Store(home) as store:
         chosen = store.get(done[0]).threshold
         expected = store.result(done[0]).threshold("cfad", 0.8)
-    assert chosen["quantile"] == 0.8
-    assert chosen["value"] == pytest.approx(expected)
+    assert chosen.quantile == 0.8
+    assert chosen.value == pytest.approx(expected)
     assert "Saved with this audit: CFAD, quantile 0.8." in said(visit("6_Threshold.py", audit=done[0]))
     assert f"Threshold {expected:.3f} (as saved, quantile 0.8)" in said(visit("4_Counterfactuals.py", audit=done[0]))
     other = visit("6_Threshold.py", audit=done[1])  # another audit has a threshold of its own
@@ -307,7 +342,7 @@ def test_other_ways_to_choose_come_back(done: tuple[str, str], home: Path, by: s
     if by == "investigations":
         assert again.number_input(key=f"n-{done[0]}-cfad").value == 12
     else:
-        assert again.slider(key=f"s-{done[0]}-cfad").value == pytest.approx(chosen["value"])
+        assert again.slider(key=f"s-{done[0]}-cfad").value == pytest.approx(chosen.value)
 
 
 def test_roles_come_back(home: Path) -> None:
@@ -480,7 +515,7 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     from cfad_core.apps.dashboard import downloads
 
     with Store(home) as store:
-        store.choose_threshold(done[0], {"method": "cfad", "value": 1.5, "by": "score", "how": "score 1.5"})
+        store.choose_threshold(done[0], ChosenThreshold("cfad", "score", 1.5))
         record, result = store.get(done[0]), store.result(done[0])
     scored = downloads._scored(record, result)
     assert scored["row"].tolist() == (result.people.row + 1).tolist()

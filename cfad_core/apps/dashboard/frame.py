@@ -13,7 +13,7 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.formats import duration
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "assets"
@@ -100,12 +100,11 @@ def record_or_stop(audit: str) -> AuditRecord:
 def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
     roles = record.roles
-    groups = (
-        " and ".join(as_text(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
-    )
+    settled = roles.groups is not None or roles.cut is not None  # not in every audit of an older version
+    groups = f" ({' and '.join(as_text(name) for name in roles.grouping.names)})" if settled else ""
     parts = [
         f"Audit **{as_text(record.name)}**",
-        f"sensitive: {as_text(roles.sensitive)} ({groups})",
+        f"sensitive: {as_text(roles.sensitive)}{groups}",
         as_text(record.source),
     ]
     if record.parent is not None:
