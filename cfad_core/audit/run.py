@@ -15,7 +15,7 @@ import pandas as pd
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
-from cfad_core.audit.prepare import Given, Prepared, prepare
+from cfad_core.audit.prepare import Prepared, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
 from cfad_core.causal.discovery.columns import Columns
@@ -29,6 +29,7 @@ from cfad_core.core.progress import Progress, Renamed, Silent
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.split import stratified_split
+from cfad_core.data.tables import Tables
 from cfad_core.detectors.adapter import ForeignDetector, fit_foreign, scoring
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_range, alike_by_variance
@@ -72,11 +73,11 @@ def run_audit(
     AuditCancelled
         If ``progress`` asks to stop.
     """
-    return audit_tables(Given(table, test, test_counterfactual), roles, config, progress, detectors)
+    return audit_tables(Tables(table, test, test_counterfactual), roles, config, progress, detectors)
 
 
 def audit_tables(
-    given: Given,
+    tables: Tables,
     roles: ColumnRoles,
     config: AuditConfig | None = None,
     progress: Progress | None = None,
@@ -87,7 +88,7 @@ def audit_tables(
     needed(config.methods)  # refuses unknown ones before anything long begins
     _check_foreign(foreign)
     clock = _Clock()
-    data = prepare(given, roles, config)
+    data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         own = _own_rows(data, config)
         model, judge = _learn_models(data, own, config, progress)

@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from cfad_core.audit.folder import load_audit
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError
@@ -64,7 +65,7 @@ def import_audit(store: Store, path: Path) -> str:
         folder = Path(scratch)
         try:
             entry = _unpack(path, folder)
-            result = AuditResult.load(folder / "audit")
+            result = load_audit(folder / "audit")
             tables = _tables(entry, folder / "tables")
             row = _row(entry, result)
             row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]

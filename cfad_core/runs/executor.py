@@ -19,13 +19,13 @@ from typing import Any
 
 import psutil
 
-from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import run_audit, stages
+from cfad_core.audit.folder import save_audit
+from cfad_core.audit.run import audit_tables, stages
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
 from cfad_core.core.progress import Progress, Share
 from cfad_core.runs.child import Child
 from cfad_core.runs.model import ACTIVE, AuditRecord, Report, Status, headline
-from cfad_core.runs.store import Request, Store
+from cfad_core.runs.store import Store
 
 _LOOK = 0.2  # seconds between two looks at the queue
 _BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
@@ -78,21 +78,10 @@ def _end(store: Store, record: AuditRecord, status: Status, message: str = "", d
 def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any]:
     """In the child process: run the audit, save it, return its headline."""
     with Store(Path(home), url) as store:
-        result = _run_request(store.request(audit), progress)
-        result.save(store.folder(audit))
+        request = store.request(audit)
+        result = audit_tables(request.tables, request.roles, request.config, progress)
+        save_audit(result, store.folder(audit))
     return headline(result)
-
-
-def _run_request(request: Request, progress: Progress) -> AuditResult:
-    tables = request.tables
-    return run_audit(
-        tables.table,
-        request.roles,
-        request.config,
-        progress,
-        test=tables.test,
-        test_counterfactual=tables.test_counterfactual,
-    )
 
 
 class _Kept(Progress):

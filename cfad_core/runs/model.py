@@ -230,7 +230,7 @@ def headline(result: AuditResult) -> dict[str, Any]:
     """The metrics that lists show."""
     names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio", "changing_ratio_independent")
     return {
-        method: {name: getattr(result.metrics(method), name) for name in names}
-        | {"threshold": result.threshold(method), "verdict": result.verdict(method)}
-        for method in result.scores
+        method: {name: getattr(report.metrics, name) for name in names}
+        | {"threshold": report.threshold, "verdict": report.verdict}
+        for method, report in result.reports.items()
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from cfad_core.audit.result import SCHEMA_VERSION, AuditResult
+from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
 from cfad_core.core.errors import CfadError, InvalidDataError
 from cfad_core.runs.index import Index
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
@@ -128,7 +128,7 @@ class Queue(Index):
         """End a run whose worker is dead; returns whether its result is whole."""
         self.clear_staged(record.id)
         try:  # it may have died between its last file and its last word
-            self.finish(record.id, headline(AuditResult.load(self.folder(record.id))), record.worker)
+            self.finish(record.id, headline(load_audit(self.folder(record.id))), record.worker)
         except CfadError:
             shutil.rmtree(self.folder(record.id), ignore_errors=True)
             message = "The program ended while this audit was running. Start it again."

@@ -23,7 +23,8 @@ from typing import Any
 import pandas as pd
 import sqlalchemy as sa
 
-from cfad_core.audit.result import SCHEMA_VERSION, AuditResult
+from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
+from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
@@ -94,7 +95,7 @@ class Store(Queue):
         record = self.get(audit)
         if record.status != "done":
             raise InvalidArtifactError(f"Audit '{audit}' is {record.status}; only an audit that is done has a result.")
-        return AuditResult.load(self.folder(audit))
+        return load_audit(self.folder(audit))
 
     def request(self, audit: str) -> Request:
         """The tables, roles and settings of an audit."""

@@ -12,9 +12,9 @@ from cfad_core.apps.dashboard.services import result_of, store, stored_table
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.looks import Look
+from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.detectors.registry import look_of
 from cfad_core.evaluation.metrics import HEADLINE
-from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.report import SETTING_NAMES
 from cfad_core.runs.model import AuditRecord

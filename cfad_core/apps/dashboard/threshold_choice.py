@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import get_args
 
+import numpy as np
 import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.services import Curves, curves_of
-from cfad_core.apps.dashboard.thresholds import quantile, threshold_for
+from cfad_core.apps.dashboard.thresholds import threshold_for
+from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.config import METHOD_NAMES
+from cfad_core.detectors.registry import label_of
 from cfad_core.runs.model import AuditRecord, ChosenThreshold, WayOfChoosing
 
 _LOWEST, _HIGHEST = 0.5, 0.999  # quantiles that can be chosen
@@ -29,10 +30,10 @@ def choose(record: AuditRecord, result: AuditResult) -> ChosenThreshold:
         "Method",
         methods,
         default=default,
-        format_func=lambda name: METHOD_NAMES.get(name, name),
+        format_func=label_of,
         required=True,
         key=f"method-{record.id}",
-        help=HELP["methods"],
+        help=HELP["method"],
     )
     method = method or default
     ways: list[WayOfChoosing] = list(get_args(WayOfChoosing))
@@ -40,22 +41,21 @@ def choose(record: AuditRecord, result: AuditResult) -> ChosenThreshold:
         "Choose by", ways, default="quantile" if saved is None else saved.by, required=True, key=f"by-{record.id}"
     )
     before = saved if saved is not None and (saved.method, saved.by) == (method, by) else None
-    curves, key = curves_of(record, method), f"{record.id}-{method}"
+    report, key = result.report(method), f"{record.id}-{method}"
     with right:
         if by == "score":
-            first = result.threshold(method) if before is None else before.value
-            return _by_score(curves, method, first, key)
+            return _by_score(report, report.threshold if before is None else before.value, key)
         if by == "investigations":
-            usual = round(len(curves.scores) * (1.0 - result.config.quantile))
-            return _by_investigations(curves, method, usual if before is None else before.count or 0, key)
+            usual = round(len(report.ascending) * (1.0 - result.config.quantile))
+            return _by_investigations(report, usual if before is None else before.count or 0, key)
         share = None if before is None else before.quantile
-        return _by_quantile(curves, method, result.config.quantile if share is None else share, key)
+        return _by_quantile(report, result.config.quantile if share is None else share, key)
 
 
-def _by_score(curves: Curves, method: str, first: float, key: str) -> ChosenThreshold:
-    low, high = float(curves.scores[0]), float(quantile(curves.scores, 0.99))
+def _by_score(report: MethodReport, first: float, key: str) -> ChosenThreshold:
+    low, high = float(report.ascending[0]), float(np.quantile(report.ascending, 0.99))
     if high <= low:  # all scores are the same
-        return ChosenThreshold(method, "score", low)
+        return ChosenThreshold(report.method, "score", low)
     value = st.slider(
         "Score above which people are flagged",
         low,
@@ -65,16 +65,16 @@ def _by_score(curves: Curves, method: str, first: float, key: str) -> ChosenThre
         format="%.4g",
         key=f"s-{key}",
     )
-    return ChosenThreshold(method, "score", float(value))
+    return ChosenThreshold(report.method, "score", float(value))
 
 
-def _by_investigations(curves: Curves, method: str, first: int, key: str) -> ChosenThreshold:
-    total = len(curves.scores)
+def _by_investigations(report: MethodReport, first: int, key: str) -> ChosenThreshold:
+    total = len(report.ascending)
     count = int(st.number_input("How many people can be investigated", 0, total, min(total, first), key=f"n-{key}"))
-    return ChosenThreshold(method, "investigations", threshold_for(curves.scores, count), count=count)
+    return ChosenThreshold(report.method, "investigations", threshold_for(report.ascending, count), count=count)
 
 
-def _by_quantile(curves: Curves, method: str, first: float, key: str) -> ChosenThreshold:
+def _by_quantile(report: MethodReport, first: float, key: str) -> ChosenThreshold:
     share = st.slider(
         "Quantile of training scores",
         _LOWEST,
@@ -85,4 +85,4 @@ def _by_quantile(curves: Curves, method: str, first: float, key: str) -> ChosenT
         key=f"q-{key}",
         help=HELP["quantile"],
     )
-    return ChosenThreshold(method, "quantile", quantile(curves.train, share), quantile=share)
+    return ChosenThreshold(report.method, "quantile", report.threshold_at(share), quantile=share)
