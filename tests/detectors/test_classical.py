@@ -4,6 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from cfad_core.detectors.classical import (
+    Forest,
+    KernelMachine,
+    PrincipalComponents,
+    fit_iforest,
+    fit_ocsvm,
+    fit_pca,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
@@ -16,14 +24,6 @@ from cfad_core.core.config import BaselineConfig
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from cfad_core.detectors import classical
-from cfad_core.detectors.classical import (
-    Forest,
-    KernelMachine,
-    PrincipalComponents,
-    fit_iforest,
-    fit_ocsvm,
-    fit_pca,
-)
 from cfad_core.detectors.protocol import BLOCK, ExplainedDetector, Inputs, SavedDetector
 from tests.conftest import Recorder
 from tests.detectors.promises import (
