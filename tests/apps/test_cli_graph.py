@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cfad_core.apps import cli
-from cfad_core.audit.result import AuditResult
+from cfad_core.audit.folder import load_audit, save_audit
 from cfad_core.audit.run import run_audit
 from cfad_core.causal.exchange import FORMATS, knowledge_from_json, read_graph
 from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge
@@ -32,12 +32,12 @@ CONFIG = AuditConfig(
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audits") / "audit"
-    run_audit(make_people(300, seed=0), ROLES, CONFIG).save(folder)
+    save_audit(run_audit(make_people(300, seed=0), ROLES, CONFIG), folder)
     return folder
 
 
 def edges_of(audit: Path) -> set[tuple[str, str]]:
-    variables, strengths = AuditResult.load(audit).scm.strengths()
+    variables, strengths = load_audit(audit).model.strengths()
     return {(variables[j], variables[i]) for j, i in np.argwhere(strengths)}
 
 
@@ -80,7 +80,7 @@ def test_a_saved_audit(audit: Path, tmp_path: Path, monkeypatch, capsys) -> None
         )
         store.claim("tests", saved)
         shutil.copytree(audit, store.folder(saved))
-        store.finish(saved, headline(AuditResult.load(audit)))
+        store.finish(saved, headline(load_audit(audit)))
     assert cli.main(["graph", saved, "--out", str(out)]) == 0
     assert f"edges) is in {out}." in capsys.readouterr().out
     assert set(read_graph(out.read_bytes(), out.name).edges) == edges_of(audit)

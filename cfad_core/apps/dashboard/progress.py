@@ -27,7 +27,7 @@ STAGE_NAMES: dict[str, str] = {
     "judge: refit": "Fitting the judge's model",
     **{method.stage: method.doing for method in METHODS.values() if method.stage is not None},
     "evaluation": "Scoring everybody and their twins",
-    "subsample models": "Learning graphs from halves of the rows",
+    "subsample models": "Learning a causal model from each subsample",
     "uncertainty": "Measuring the uncertainty",
 }
 
