@@ -82,7 +82,8 @@ def from_plain(kind: type[T], value: Any, where: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise InvalidConfigError(f"'{where}' cannot be read: {error}.") from error
+        problem, _, place = str(error).partition(" - at `$")
+        raise InvalidConfigError(f"'{where}{place.rstrip('`')}' cannot be read: {problem}.") from error
 
 
 @cache

@@ -11,6 +11,7 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
+from cfad_core.audit.folder import save_audit
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.core.config import AuditConfig, DetectorConfig
@@ -22,7 +23,7 @@ from tests.conftest import make_people
 from tests.runs import postgres
 
 ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
-QUICK = AuditConfig(bootstrap=4, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+QUICK = AuditConfig(subsamples=4, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
 TABLE = make_people(300, seed=0)
 TABLES = Tables.of(TABLE)
 
@@ -97,7 +98,7 @@ def finish(store: Store, result: AuditResult, name: str = "An audit") -> str:
     """Put the small audit into the store as done."""
     audit = put(store, name)
     claim(store, audit=audit)
-    result.save(store.folder(audit))
+    save_audit(result, store.folder(audit))
     store.finish(audit, headline(result))
     return audit
 

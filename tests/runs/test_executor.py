@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
+from cfad_core.audit.folder import summary
 from cfad_core.audit.run import run_audit
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.core.errors import CfadError, InvalidConfigError, InvalidDataError
@@ -60,11 +61,11 @@ def endless(stage: str) -> AuditConfig:
     """Settings that keep an audit in one stage for minutes."""
     detector = QUICK.detector
     if stage == "autoencoder":
-        return dataclasses.replace(QUICK, detector=dataclasses.replace(detector, epochs=10**6))
+        return QUICK.replace(detector=detector.replace(epochs=10**6))
     if stage == "fair fine-tuning":
-        return dataclasses.replace(QUICK, detector=dataclasses.replace(detector, fair_epochs=10**6))
+        return QUICK.replace(detector=detector.replace(fair_epochs=10**6))
     slow = DiscoveryConfig(mode="paper", rounds=1000, steps_per_round=10**6)
-    return dataclasses.replace(QUICK, discovery=slow)
+    return QUICK.replace(discovery=slow)
 
 
 def until(store: Store, audit: str, condition: Callable[[AuditRecord], bool]) -> AuditRecord:
@@ -76,7 +77,7 @@ def until(store: Store, audit: str, condition: Callable[[AuditRecord], bool]) ->
 
 
 def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor]) -> None:
-    audits = [put(store), put(store, config=dataclasses.replace(QUICK, seed=1))]
+    audits = [put(store), put(store, config=QUICK.replace(seed=1))]
     start()
     for audit in audits:
         record = wait_for(store, audit, WAIT)
@@ -89,7 +90,7 @@ def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor])
     for method, scores in direct.scores.items():  # the job may compute with more threads
         np.testing.assert_allclose(result.scores[method].factual, scores.factual, rtol=1e-4)
         np.testing.assert_allclose(result.scores[method].counterfactual, scores.counterfactual, rtol=1e-4)
-    assert store.get(audits[0]).data_digest == result.data_digest
+    assert store.get(audits[0]).data_digest == result.provenance.data_digest
     reports = store.reports(audits[0])
     stages = list(dict.fromkeys(report.stage for report in reports))
     assert stages[0] == "discovery"
@@ -273,7 +274,7 @@ def test_a_full_disk_is_a_clear_failure_and_leaves_the_store_whole(small_disk: P
         earlier = put(store)
         work_on(store, claim(store, worker_name(), earlier), Child(1))
         assert store.get(earlier).status == "done", store.get(earlier)
-        wide = dataclasses.replace(QUICK, detector=dataclasses.replace(QUICK.detector, width=200))
+        wide = QUICK.replace(detector=QUICK.detector.replace(width=200))
         audit = put(store, config=wide)
         filler = small_disk / "filler"
         with filler.open("wb") as stream:
@@ -283,7 +284,7 @@ def test_a_full_disk_is_a_clear_failure_and_leaves_the_store_whole(small_disk: P
         assert record.status == "failed"
         assert "disk is full" in record.error, record  # by our own sentence, or the database's
         assert not list((store.home / "audits").glob("*/.staged-*"))
-        assert store.result(earlier).summary()["n_test"] == 75
+        assert summary(store.result(earlier))["n_test"] == 75
         filler.unlink()
         store.requeue(audit)
         work_on(store, claim(store, worker_name(), audit), Child(1))

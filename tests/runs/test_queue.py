@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from cfad_core.audit.folder import save_audit
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.runs.model import AUDITS, Report
@@ -117,7 +118,7 @@ def test_recovery(store: Store, result: AuditResult) -> None:
         for audit in own:
             claim(store, worker, audit)
     (store.folder(lost) / ".staged-xyz").mkdir(parents=True)
-    result.save(store.folder(finished))  # it died after its last file
+    save_audit(result, store.folder(finished))  # it died after its last file
     (store.folder("nobody")).mkdir()
     (store.home / "tables" / "left.parquet").write_text("x")
     with store._engine.begin() as connection:
@@ -133,7 +134,7 @@ def test_recovery(store: Store, result: AuditResult) -> None:
     assert "Start it again" in store.get(lost).error
     metrics = store.get(finished).metrics
     assert metrics is not None
-    assert metrics["cfad"]["changing_ratio"] == result.metrics("cfad").changing_ratio
+    assert metrics["cfad"]["changing_ratio"] == result.report("cfad").metrics.changing_ratio
     assert not store.folder(lost).exists()
     assert not store.folder("nobody").exists()
     assert [path.stem for path in (store.home / "tables").iterdir()] == [TABLES.digest]

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from cfad_core.apps.dashboard.state import Draft
+from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.tables import PARTS, Tables, digest
@@ -96,8 +97,8 @@ def test_results_names_notes_and_thresholds(store: Store, result: AuditResult) -
     assert record.status == "done"
     assert record.progress == 1.0
     assert record.metrics is not None
-    assert record.metrics["cfad"]["changing_ratio"] == result.metrics("cfad").changing_ratio
-    assert store.result(audit).summary() == result.summary()
+    assert record.metrics["cfad"]["changing_ratio"] == result.report("cfad").metrics.changing_ratio
+    assert summary(store.result(audit)) == summary(result)
     store.rename(audit, "Better name")
     store.annotate(audit, "A note.\nTwo lines.")
     chosen = ChosenThreshold("cfad", "quantile", 1.25, quantile=0.9)
