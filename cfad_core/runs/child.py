@@ -235,7 +235,7 @@ def main() -> None:
         progress.answer({"result": result})
     except CfadError as error:
         progress.answer({"error": type(error).__name__, "message": str(error)})
-    except BaseException as error:  # the parent tells people; details tell whoever repairs
+    except BaseException as error:  # the message is for people, the details for whoever repairs
         details = traceback.format_exc()[-4000:]
         progress.answer({"error": "WorkerDied", "message": _sentence(error), "details": details})
     finally:
