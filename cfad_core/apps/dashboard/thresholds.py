@@ -13,7 +13,6 @@ from cfad_core.evaluation.outcomes import PAPER_QUANTILES, Outcomes
 from cfad_core.figures import Tradeoff
 from cfad_core.runs.model import AuditRecord
 
-
 _DRAWN = ("flag_rate", "flag_rate_counterfactual", "true_positive_rate", "false_positive_rate")
 
 
