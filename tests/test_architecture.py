@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import cfad_core
@@ -48,7 +50,7 @@ def place_of(path: Path) -> str:
 
 def imports(path: Path) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -57,6 +59,14 @@ def imports(path: Path) -> set[str]:
             if node.module == "cfad_core":  # names of the package itself stand for modules
                 found.update(cfad_core._HOMES.get(alias.name, f"cfad_core.{alias.name}") for alias in node.names)
     return found
+
+
+def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and all below it, but for what stands under ``if TYPE_CHECKING``."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _at_run_time(child)
 
 
 def complaints(place: str, path: Path) -> list[str]:
@@ -87,6 +97,16 @@ def test_every_room_is_there() -> None:
 def test_tests_mirror_the_rooms() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(ROOMS)
+
+
+def test_no_module_needs_itself() -> None:
+    """No cycles of imports, also of those inside functions; those for types alone do not count."""
+    modules = {f"cfad_core.{place_of(path)}".replace("/", ".").removesuffix(".__init__"): path for path in SOURCES}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, path in modules.items():
+        if name != "cfad_core":  # it names all, and loads what is asked for
+            graph.add_edges_from((name, other) for other in imports(path) if other in modules and other != name)
+    assert [sorted(cycle) for cycle in nx.simple_cycles(graph)] == []
 
 
 @pytest.mark.parametrize(
