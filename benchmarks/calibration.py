@@ -29,7 +29,7 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.twin import twin_score
 from cfad_core.evaluation.densities import distances
-from cfad_core.runs.executor import Task, run_many
+from cfad_core.runs.tasks import Task, run_many
 
 MECHANISMS = ("cos", "tanh", "linear", "mixed")
 METHODS = ("pca", "iforest", "ae", "cfad", "twin")

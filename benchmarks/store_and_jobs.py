@@ -18,8 +18,9 @@ from cfad_core.core.config import preset
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.sample import generate_sample
 from cfad_core.data.suggestions import suggest_roles
-from cfad_core.runs.database import AUDITS
+from cfad_core.data.tables import Tables
 from cfad_core.runs.executor import Executor, wait_for
+from cfad_core.runs.model import AUDITS
 from cfad_core.runs.store import Store
 
 _DIRECT = """
@@ -28,9 +29,9 @@ from pathlib import Path
 import pandas as pd, torch
 from cfad_core.audit.run import run_audit
 from cfad_core.runs.store import Store
-given = Store(Path(sys.argv[1])).inputs(sys.argv[2])
+given = Store(Path(sys.argv[1])).request(sys.argv[2])
 start = time.perf_counter()
-run_audit(given.table, given.roles, given.config)
+run_audit(given.tables.table, given.roles, given.config)
 print(time.perf_counter() - start)
 """
 
@@ -47,7 +48,7 @@ def listing(store: Store) -> None:
     """List 1,000 audits."""
     table = generate_sample()
     roles = suggest_roles(table).roles or ColumnRoles("gender")
-    first = store.create(table, roles, preset("fast"), name="An audit")
+    first = store.create(Tables.of(table), roles, preset("fast"), name="An audit")
     with store._engine.begin() as connection:
         row = dict(connection.execute(sa.select(AUDITS).where(AUDITS.c.id == first)).mappings().one())
         metrics = {method: dict.fromkeys(["n", "auc_pr", "macro_f1"], 0.5) for method in ("ae", "cfad", "twin")}
@@ -66,14 +67,14 @@ def listing(store: Store) -> None:
 
 def overhead(store: Store) -> None:
     """The sample table's audit, as a job and directly, turn by turn."""
-    inputs = store.inputs(store.find(status="queued")[0].id)
+    request = store.request(store.find(status="queued")[0].id)
     store.delete(store.find(status="queued")[0].id)
     differences = []
     with Executor(store):
         for seed in range(3):
             config = preset("fast", seed=seed)
             start = time.perf_counter()
-            audit = store.create(inputs.table, inputs.roles, config, name="An audit")
+            audit = store.create(request.tables, request.roles, config, name="An audit")
             wait_for(store, audit)
             job = time.perf_counter() - start
             command = [sys.executable, "-c", _DIRECT, str(store.home), audit]

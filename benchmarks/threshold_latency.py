@@ -22,7 +22,9 @@ from cfad_core.audit.result import AuditResult, MethodScores, People  # noqa: E4
 from cfad_core.audit.run import run_audit  # noqa: E402
 from cfad_core.core.config import AuditConfig, DetectorConfig  # noqa: E402
 from cfad_core.data.roles import ColumnRoles  # noqa: E402
-from cfad_core.runs.store import Store, headline  # noqa: E402
+from cfad_core.data.tables import Tables  # noqa: E402
+from cfad_core.runs.model import headline  # noqa: E402
+from cfad_core.runs.store import Store  # noqa: E402
 from tests.apps.browser import Visitor, app, browser  # noqa: E402
 from tests.conftest import make_people  # noqa: E402
 
@@ -71,7 +73,7 @@ def scored_audit(home: Path, rows: int) -> str:
     }
     result: AuditResult = dataclasses.replace(small, people=people, scores=scores)
     with Store(home) as store:
-        audit = store.create(pd.DataFrame(table), roles, config, name="Many people", source="benchmark")
+        audit = store.create(Tables.of(pd.DataFrame(table)), roles, config, name="Many people", source="benchmark")
         store.claim("benchmark", audit)
         result.save(store.folder(audit))
         store.finish(audit, headline(result))

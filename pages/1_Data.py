@@ -13,6 +13,7 @@ from cfad_core.apps.dashboard.state import Draft, draft, keep
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
 from cfad_core.data.readers import EXCEL_SUFFIXES, SUFFIXES, excel_sheets, read_table
+from cfad_core.data.tables import Tables
 from cfad_core.data.validation import validate
 
 frame.open_page("Data")
@@ -34,7 +35,7 @@ with own:
             mark = (file.file_id, sheet)
             if st.session_state.get("read") != mark:
                 with st.spinner("Reading ..."):
-                    keep(Draft(table=read_table(content, name=file.name, sheet=sheet), source=file.name))
+                    keep(Draft(Tables.of(read_table(content, name=file.name, sheet=sheet)), source=file.name))
                 st.session_state["read"] = mark
         except Exception as error:  # whatever a file may hold, the page says so
             other = "This file holds no table that can be read, whatever its name says. Save it again as CSV or Excel."

@@ -31,7 +31,7 @@ first = "ae" if "ae" in methods else methods[0]
 method = left.segmented_control(
     "Method",
     methods,
-    default=(record.threshold or {}).get("method", first),
+    default=first if record.threshold is None else record.threshold.method,
     key=f"method-{record.id}",
     format_func=label_of,
     required=True,

@@ -45,27 +45,24 @@ st.caption(
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")
 )
-distances = pd.DataFrame(
-    [
-        {
-            "method": report.label,
-            "group": group,
-            "people": int(result.groups[group].sum()),
-            "Kolmogorov-Smirnov": found.kolmogorov_smirnov,
-            "Wasserstein": found.wasserstein,
-        }
-        for report in reports
-        for group, found in report.distances.items()
-    ]
-)
-st.dataframe(
-    distances.style.format({"Kolmogorov-Smirnov": "{:.3f}", "Wasserstein": "{:.3g}"}), hide_index=True, width="stretch"
-)
-worst = distances.loc[distances["Kolmogorov-Smirnov"].idxmax()]
+distances = [(report, group, found) for report in reports for group, found in report.distances.items()]
+rows = [
+    {
+        "method": report.label,
+        "group": group,
+        "people": int(result.groups[group].sum()),
+        "Kolmogorov-Smirnov": found.kolmogorov_smirnov,
+        "Wasserstein": found.wasserstein,
+    }
+    for report, group, found in distances
+]
+shown = pd.DataFrame(rows).style.format({"Kolmogorov-Smirnov": "{:.3f}", "Wasserstein": "{:.3g}"})
+st.dataframe(shown, hide_index=True, width="stretch")
+worst, where, largest = max(distances, key=lambda row: row[2].kolmogorov_smirnov)
 st.caption(
     "Distances between people's scores and their twins'. Kolmogorov-Smirnov: the largest difference between the shares "
-    f"of people above any one threshold; at most {percent(worst['Kolmogorov-Smirnov'])} here ({worst['method']}, "
-    f"{as_text(worst['group'])}). Wasserstein: how far scores move on average, in units of the score."
+    f"of people above any one threshold; at most {percent(largest.kolmogorov_smirnov)} here ({worst.label}, "
+    f"{as_text(where)}). Wasserstein: how far scores move on average, in units of the score."
 )
 known = {report.label: report.resampled.distance for report in reports if report.resampled is not None}
 spans = [f"{name} {span(found)}" for name, found in known.items() if found is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import streamlit as st
-from cfad_core.runs.model import AuditRecord, ChosenThreshold
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
@@ -19,6 +18,7 @@ from cfad_core.core.formats import number, percent
 from cfad_core.detectors.registry import label_of, look_of
 from cfad_core.evaluation.metrics import Metrics
 from cfad_core.figures import rates_figure, tradeoff_figure
+from cfad_core.runs.model import AuditRecord, ChosenThreshold
 
 
 @st.fragment

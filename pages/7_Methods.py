@@ -6,7 +6,6 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.comparison import (
-    SETTING_NAMES,
     any_waits,
     missing,
     run_variants,
@@ -24,7 +23,8 @@ from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.audit.result import AuditResult
 from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
-from cfad_core.runs.store import AuditRecord
+from cfad_core.paper.report import SETTING_NAMES
+from cfad_core.runs.model import AuditRecord
 
 
 def this_audit(record: AuditRecord, result: AuditResult) -> None:

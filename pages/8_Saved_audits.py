@@ -11,7 +11,7 @@ from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.tables import audits_table, metrics_table
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord, Status
 
 
 def change(record: AuditRecord) -> None:
@@ -42,14 +42,12 @@ def change(record: AuditRecord) -> None:
 
 def compare(records: list[AuditRecord]) -> None:
     """Two finished audits side by side, and their difference."""
-    names = {record.id: frame.named(record) for record in records}
     chosen = []
     for place, index in zip(st.columns(2, gap="large"), (0, 1), strict=True):
         with place:
-            audit = st.selectbox(
-                ("First", "Second")[index], list(names), index=index, format_func=names.get, key=f"compare-{index}"
+            record = st.selectbox(
+                ("First", "Second")[index], records, index=index, format_func=frame.named, key=f"compare-{index}"
             )
-            record = next(record for record in records if record.id == audit)
             frame.heading(record)
             result = result_of(record)
             chosen.append(metrics_table(result))
@@ -75,10 +73,10 @@ frame.open_page("Saved audits")
 st.title("Saved audits")
 text, status = st.columns([3, 1])
 wanted = text.text_input("Find", placeholder="in name, note or source")
-state = status.selectbox("Status", ["any", *frame.STATUS_WORDS])
-records = store().find(text=wanted, status=None if state == "any" else state)
+state: Status | None = status.selectbox("Status", [None, *frame.STATUS_WORDS], format_func=lambda name: name or "any")
+records = store().find(text=wanted, status=state)
 if not records:
-    st.info("No audit is saved here yet." if not wanted and state == "any" else "No saved audit is like that.")
+    st.info("No audit is saved here yet." if not wanted and state is None else "No saved audit is like that.")
     st.page_link(frame.HOME, label="Start one")
     st.stop()
 st.caption(f"{len(records):,} audits, the newest first. Choose a row to open, rename, download or delete it.")

@@ -52,9 +52,10 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
     return notices
 
 
-def graph_notices(model: StructuralModel, judge: StructuralModel | None, *, was_given: bool) -> list[Finding]:
+def graph_notices(model: StructuralModel, judge: StructuralModel | None, config: AuditConfig) -> list[Finding]:
     """About graphs that were given, and graphs in which the sensitive attribute affects nothing."""
     notices = []
+    was_given = config.knowledge.complete
     if was_given:
         message = (
             "The causal graph was given. The judge and the model of every subsample have its edges, too: they show how "

@@ -17,28 +17,10 @@ from cfad_core.data.findings import Finding
 from cfad_core.data.groups import matches
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.split import stratified_split
-from cfad_core.data.tables import digest
+from cfad_core.data.tables import Tables
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
 
 MIN_NORMAL_ROWS = 50
-
-
-@dataclass(frozen=True)
-class Given:
-    """What an audit is asked to look at.
-
-    Attributes
-    ----------
-    table : the people to learn from; if ``test`` is not given, a share of them is held out
-    test : the people to judge
-    test_counterfactual : their true twins, row by row, where they are known
-    digest : sha256 of the tables, if it is known already
-    """
-
-    table: pd.DataFrame
-    test: pd.DataFrame | None = None
-    test_counterfactual: pd.DataFrame | None = None
-    digest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +57,7 @@ class Prepared:
         return self.train[self.train_is_normal]
 
 
-def prepare(given: Given, roles: ColumnRoles, config: AuditConfig) -> Prepared:
+def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> Prepared:
     """Check, split and encode.
 
     Raises
@@ -111,7 +93,7 @@ def prepare(given: Given, roles: ColumnRoles, config: AuditConfig) -> Prepared:
             *_unknown_categories(encoding, testing),
             *data_notices(encoding, train_is_anomaly, selected),
         ),
-        digest=given.digest or _digest(table, test, given.test_counterfactual),
+        digest=given.digest,
     )
 
 
@@ -129,7 +111,7 @@ def _split(
     return pool[kept], pool[held_out]
 
 
-def _truth(given: Given, encoding: Encoding, people: Floats, test_rows: Rows) -> Floats | None:
+def _truth(given: Tables, encoding: Encoding, people: Floats, test_rows: Rows) -> Floats | None:
     if given.test is None or given.test_counterfactual is None:
         return None
     if len(given.test_counterfactual) != len(given.test):
@@ -172,10 +154,6 @@ def _labels(table: pd.DataFrame, roles: ColumnRoles) -> Bools | None:
     return None if roles.label is None else matches(table[roles.label], str(roles.anomaly))
 
 
-def _digest(*tables: pd.DataFrame | None) -> str:
-    return digest(*(table for table in tables if table is not None))
-
-
 def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
     """What is left after rows were held out."""
     if len(test) == 0:
@@ -184,7 +162,7 @@ def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
         rows = int((train[:, 0] == sign).sum())
         if rows < MIN_GROUP_ROWS:
             raise InvalidDataError(
-                f"Group '{group}' has {rows} training rows; at least {MIN_GROUP_ROWS} are needed. Bring more rows, or "
+                f"Group '{group}' has {rows} training rows; at least {MIN_GROUP_ROWS} are needed. Add more rows, or "
                 "compare larger groups."
             )
     if len(train) < MIN_TRAINING_ROWS:

@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -15,23 +16,32 @@ import pandas as pd
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
-from cfad_core.audit.prepare import Given, Prepared, prepare
+from cfad_core.audit.prepare import Prepared, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
+from cfad_core.audit.stability import Stability
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import Search, learn_scm
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
 from cfad_core.core.arrays import Floats, Rows
-from cfad_core.core.config import AuditConfig, DiscoveryConfig
+from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress, Renamed, Silent
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.split import stratified_split
+from cfad_core.data.tables import Tables
 from cfad_core.detectors.adapter import ForeignDetector, fit_foreign, scoring
 from cfad_core.detectors.autoencoder import Autoencoder
-from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_range, alike_by_variance
+from cfad_core.detectors.protocol import (
+    AnyDetector,
+    Fitting,
+    InputScaling,
+    TrainingRows,
+    alike_by_range,
+    alike_by_variance,
+)
 from cfad_core.detectors.registry import METHOD_NAME, METHODS, module_of, needed
 
 JUDGE = "judge: "  # before the stages of the independent causal model
@@ -72,11 +82,11 @@ def run_audit(
     AuditCancelled
         If ``progress`` asks to stop.
     """
-    return audit_tables(Given(table, test, test_counterfactual), roles, config, progress, detectors)
+    return audit_tables(Tables(table, test, test_counterfactual), roles, config, progress, detectors)
 
 
 def audit_tables(
-    given: Given,
+    tables: Tables,
     roles: ColumnRoles,
     config: AuditConfig | None = None,
     progress: Progress | None = None,
@@ -87,55 +97,52 @@ def audit_tables(
     needed(config.methods)  # refuses unknown ones before anything long begins
     _check_foreign(foreign)
     clock = _Clock()
-    data = prepare(given, roles, config)
+    data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         own = _own_rows(data, config)
         model, judge = _learn_models(data, own, config, progress)
     settled = _settled(config, data.encoding, model)
     rows = _training_rows(data, in_slices(model.counterfactual, data.normal, progress), settled)
-    fitting = Fitting(settled, {}, model.counterfactual, rows, progress)
-    fitted = _fit(fitting, foreign, clock)
-    if isinstance(plain := fitted.get("ae"), Autoencoder):
-        settled = settled.with_detector(code_size=plain.code_size)
+    fitted = _fit(Fitting(settled, {}, model.counterfactual, rows, progress), foreign, clock)
     with clock.timing("evaluation"):
         people = _people(data, model, judge, progress)
         scorer = Scorer((*config.methods, *foreign), fitted, progress)
         scores = score_methods(scorer, rows, people)
-    stability = None
-    if config.subsamples:
-        with clock.timing("uncertainty"):
-            subject = Subject(
-                train=data.train,
-                own=own,
-                model=model,
-                encoding=data.encoding,
-                factual=people.factual,
-                counterfactual=people.counterfactual,
-                score=scorer.silent(Silent(progress, UNCERTAINTY)),
-                thresholds={name: float(np.quantile(found.train, config.quantile)) for name, found in scores.items()},
-                inputs=rows.inputs,
-            )
-            stability = measure_stability(
-                subject, _joint_search(data, config), config.subsamples, config.seed, progress
-            )
-    return AuditResult(
+    result = AuditResult(
         roles=data.roles,
         config=config,
-        settings=settled.detector,
+        settings=_used(settled.detector, fitted),
         encoding=data.encoding,
         model=model,
         judge=judge,
         detectors=fitted,
         people=people,
         scores=scores,
-        stability=stability,
-        notices=(
-            *data.notices,
-            *graph_notices(model, judge, was_given=config.knowledge.complete),
-            *detector_notices(fitted, config, rows),
-        ),
+        stability=None,
+        notices=(*data.notices, *graph_notices(model, judge, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
+    if not config.subsamples:
+        return result
+    with clock.timing("uncertainty"):
+        return replace(result, stability=_measure(result, data, own, rows.inputs, scorer))
+
+
+def _measure(result: AuditResult, data: Prepared, own: Rows, inputs: InputScaling, scorer: Scorer) -> Stability:
+    """What is uncertain about an audit."""
+    config, progress = result.config, scorer.progress
+    subject = Subject(
+        train=data.train,
+        own=own,
+        model=result.model,
+        encoding=data.encoding,
+        factual=result.people.factual,
+        counterfactual=result.people.counterfactual,
+        score=scorer.silent(Silent(progress, UNCERTAINTY)),
+        thresholds={method: report.threshold for method, report in result.reports.items()},
+        inputs=inputs,
+    )
+    return measure_stability(subject, _joint_search(data, config), config.subsamples, config.seed, progress)
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
@@ -205,6 +212,12 @@ def _settled(config: AuditConfig, encoding: Encoding, model: StructuralModel) ->
     categories = {variable.name for variable in encoding.variables if variable.kind == "category"}
     twin = detector.twin or ("min" if categories & set(model.affected_names) else "mean")
     return config.with_detector(inputs=inputs, fairness_weight=weight, twin=twin)
+
+
+def _used(settings: DetectorConfig, fitted: Mapping[str, AnyDetector]) -> DetectorConfig:
+    """The settings with the code size that the autoencoder chose."""
+    plain = fitted.get("ae")
+    return settings.replace(code_size=plain.code_size) if isinstance(plain, Autoencoder) else settings
 
 
 def _training_rows(data: Prepared, twins: Floats, config: AuditConfig) -> TrainingRows:

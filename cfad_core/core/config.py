@@ -91,8 +91,8 @@ class DetectorConfig(Settings, frozen=True):
     fairness_weight : lambda, weight of the discriminator's loss; ``None``: 1 for inputs of the same variance, 0.5 for
         inputs of the same range
     reconstruct_counterfactuals : whether fine-tuning also reconstructs the counterfactual rows
-    twin : how the scores of the two worlds become one; ``None``: ``min`` if the sensitive attribute affects a category,
-        else ``mean``
+    twin : how a person's and their twin's score become one; ``None``: ``min`` if the sensitive attribute affects a
+        category, else ``mean``
     """
 
     section: ClassVar[str] = "detector"

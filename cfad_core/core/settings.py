@@ -29,7 +29,7 @@ class Settings(msgspec.Struct, frozen=True):
         for field in _fields(type(self)):
             value = getattr(self, field.name)
             if not _holds_settings(field.type):
-                read = _checked(field.type, value, _path(self.section, field.encode_name))
+                read = _checked(field.type, value, _path(self.section, field.name))
                 structs.force_setattr(self, field.name, read)  # a list where a tuple belongs becomes one
             elif not isinstance(value, field.type):
                 raise InvalidConfigError(f"'{_path(self.section, field.name)}' must be settings; got {value!r}.")
@@ -52,13 +52,13 @@ class Settings(msgspec.Struct, frozen=True):
         InvalidConfigError
             If there is an unknown setting, or one that cannot be.
         """
-        where = f"'{cls.section}'" if cls.section else "the settings"
+        where = f"'{cls.section}'" if cls.section else "the audit's settings"
         if not isinstance(values, Mapping):
             raise InvalidConfigError(f"Expected an object of settings for {where}; got {values!r}.")
         known = {field.encode_name: field for field in _fields(cls)}
         unknown = sorted(set(values) - set(known))
         if unknown:
-            raise InvalidConfigError(f"Unknown in {where}: {', '.join(unknown)}. Known: {', '.join(known)}.")
+            raise InvalidConfigError(f"Unknown setting in {where}: {', '.join(unknown)}. Known: {', '.join(known)}.")
         given: dict[str, Any] = {}
         for name, value in values.items():
             kind = known[name].type
@@ -83,7 +83,8 @@ def from_plain(kind: type[T], value: Any, where: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise InvalidConfigError(f"'{where}' cannot be read: {error}.") from error
+        problem, _, place = str(error).partition(" - at `$")
+        raise InvalidConfigError(f"'{where}{place.rstrip('`')}' cannot be read: {problem}.") from error
 
 
 @cache

@@ -6,6 +6,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,34 +21,43 @@ _PADDED = 16  # what widths are padded to when scoring
 _SILENCE = 1.0  # seconds without a report, at most
 
 
-def train(
-    step: Step,
-    *,
-    n_rows: int,
-    batch_size: int,
-    steps: int,
-    generator: torch.Generator,
-    stage: str,
-    progress: Progress,
-    done: int = 0,
-    total: int | None = None,
-    extra: Mapping[str, float] | None = None,
-) -> dict[str, float]:
-    """Run ``steps`` steps on shuffled batches and report the mean of what they return.
+@dataclass(frozen=True)
+class Passes:
+    """How often a training looks at which rows, and under what name it reports.
+
+    Attributes
+    ----------
+    n_rows, batch_size, steps : batches of so many of the rows, so many times
+    generator : of the shuffling
+    stage : its name in reports of progress
+    done, total : where this run stands in its stage, if it is only a part of it
+    """
+
+    n_rows: int
+    batch_size: int
+    steps: int
+    generator: torch.Generator
+    stage: str
+    done: int = 0
+    total: int | None = None
+
+
+def train(step: Step, passes: Passes, progress: Progress, extra: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Run steps on shuffled batches and report the mean of what they return.
 
     Parameters
     ----------
     step : called with the row indices of a batch; returns scalar losses by name
-    done, total : where this run stands in its stage, if it is only a part of it
     extra : further values to report
 
     Returns
     -------
     The means of the last report.
     """
-    total = steps if total is None else total
+    steps, stage, done = passes.steps, passes.stage, passes.done
+    total = steps if passes.total is None else passes.total
     every = max(1, total // _REPORTS)
-    batches = _endless_batches(n_rows, batch_size, generator)
+    batches = _endless_batches(passes.n_rows, passes.batch_size, passes.generator)
     sums: dict[str, torch.Tensor] = {}
     means: dict[str, float] = {}
     since, reported = 0, time.monotonic()

@@ -22,7 +22,7 @@ class ColumnRoles:
 
     Attributes
     ----------
-    sensitive : the column whose value is flipped
+    sensitive : the column whose value is changed
     groups : its two values to compare, disadvantaged first; or one value, against all others; None with a cut point,
         or if the column has exactly two values
     cut : of a column of numbers: those under it against the others

@@ -1,25 +1,148 @@
-"""Telling tables apart, writing and reading them."""
+"""Tables: digests that identify them, types that last, and files to write them to and read them from."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.core.files import staged_file
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
+PARTS = ("table", "test", "test_counterfactual")
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of an audit, in types that last: each is converted to Arrow once and hashed once.
+
+    ``Tables.of`` makes them of any tables, ``Tables.stored`` of those that are read back.
+
+    Attributes
+    ----------
+    table : the people to learn from
+    test : the people to judge, if they are not a share of the first
+    test_counterfactual : their true twins, row by row, where they are known
+    """
+
+    table: pd.DataFrame
+    test: pd.DataFrame | None = None
+    test_counterfactual: pd.DataFrame | None = None
+    _arrow: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _known: tuple[Mapping[str, str], str] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def of(
+        table: pd.DataFrame, test: pd.DataFrame | None = None, test_counterfactual: pd.DataFrame | None = None
+    ) -> Tables:
+        """The tables as they come back from Parquet files: the same cells, in types that last.
+
+        A column that mixes types (as spreadsheets do) becomes text.
+        """
+        given = zip(PARTS, (table, test, test_counterfactual), strict=True)
+        arrow = {part: _to_arrow(frame) for part, frame in given if frame is not None}
+        return Tables(**{part: converted.to_pandas() for part, converted in arrow.items()}, _arrow=arrow)
+
+    @staticmethod
+    def stored(frames: Mapping[str, pd.DataFrame], known: tuple[Mapping[str, str], str] | None = None) -> Tables:
+        """Tables that were read back, by their part.
+
+        Parameters
+        ----------
+        known : ``digests`` and ``digest``, if they need not be computed
+        """
+        return Tables(frames["table"], frames.get("test"), frames.get("test_counterfactual"), _known=known)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Those that there are, by their part."""
+        every = {"table": self.table, "test": self.test, "test_counterfactual": self.test_counterfactual}
+        return {part: frame for part, frame in every.items() if frame is not None}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """``digest`` of each table, by its part."""
+        return dict(self._digests[0])
+
+    @property
+    def digest(self) -> str:
+        """``digest`` of all tables together."""
+        return self._digests[1]
+
+    @cached_property
+    def _digests(self) -> tuple[Mapping[str, str], str]:
+        if self._known is not None:
+            return self._known
+        contents = {part: _content(frame) for part, frame in self.frames.items()}
+        return {part: _sha256(content) for part, content in contents.items()}, _sha256(*contents.values())
+
+    def save(self, part: str, path: Path) -> None:
+        """Write one of the tables to a Parquet file, whole or not at all."""
+        import pyarrow.parquet as pq
+
+        arrow = self._arrow.get(part)
+        with staged_file(path) as stage:
+            pq.write_table(_to_arrow(self.frames[part]) if arrow is None else arrow, stage)
+
+
 def digest(*tables: pd.DataFrame) -> str:
     """sha256 of the tables' contents: column names, types and every cell, in order."""
+    return _sha256(*(_content(table) for table in tables))
+
+
+def _content(table: pd.DataFrame) -> tuple[bytes, bytes]:
+    """What identifies a table: its header, and a hash of each row."""
+    header = repr([(str(name), str(kind)) for name, kind in table.dtypes.items()]).encode()
+    return header, pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes()
+
+
+def _sha256(*contents: Iterable[bytes]) -> str:
     summary = hashlib.sha256()
-    for table in tables:
-        summary.update(repr([(str(name), str(kind)) for name, kind in table.dtypes.items()]).encode())
-        summary.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    for content in contents:
+        for piece in content:
+            summary.update(piece)
     return summary.hexdigest()
+
+
+def _to_arrow(table: pd.DataFrame) -> Any:
+    """The table in Arrow's types; only a table that does not fit into them is looked at column by column."""
+    import pyarrow as pa
+
+    table = table.reset_index(drop=True)
+    table.columns = pd.Index([str(name) for name in table.columns])
+    if not table.columns.is_unique:
+        twice = sorted(set(table.columns[table.columns.duplicated()]))
+        raise InvalidDataError(f"Several columns have the same name: {', '.join(twice[:10])}. Rename them.")
+    for name in table.columns:
+        if isinstance(table[name].dtype, pd.CategoricalDtype):
+            table[name] = table[name].astype(object).infer_objects()
+    try:
+        converted = pa.Table.from_pandas(table, preserve_index=False)
+        if not any(pa.types.is_nested(kind) for kind in converted.schema.types):
+            return converted
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        pass
+    table = table.assign(**{str(name): _lasting(cells) for name, cells in table.items()})
+    return pa.Table.from_pandas(table, preserve_index=False)
+
+
+def _lasting(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """The cells, as text if Arrow has no plain type for them."""
+    import pyarrow as pa
+
+    try:
+        lasts = not pa.types.is_nested(pa.array(cells, from_pandas=True).type)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        lasts = False
+    return cells if lasts else cells.astype(str).where(cells.notna())
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
@@ -43,36 +166,8 @@ def _harmless(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
-def storable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as it comes back from a Parquet file: the same cells, in types that last.
-
-    A column that mixes types (as spreadsheets do) becomes text.
-    """
-    import pyarrow as pa
-
-    table = table.reset_index(drop=True)
-    table.columns = pd.Index([str(name) for name in table.columns])
-    for name in table.columns:
-        cells = table[name]
-        if isinstance(cells.dtype, pd.CategoricalDtype):
-            cells = cells.astype(object).infer_objects()
-        try:
-            lasts = not pa.types.is_nested(pa.array(cells, from_pandas=True).type)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            lasts = False
-        table[name] = cells if lasts else cells.astype(str).where(cells.notna())
-    result: pd.DataFrame = pa.Table.from_pandas(table, preserve_index=False).to_pandas()
-    return result
-
-
-def save_parquet(table: pd.DataFrame, path: Path) -> None:
-    """Write a ``storable`` table, whole or not at all."""
-    with staged_file(path) as stage:
-        table.to_parquet(stage, index=False)
-
-
 def load_parquet(path: Path) -> pd.DataFrame:
-    """Read what ``save_parquet`` wrote.
+    """Read what ``Tables.save`` wrote.
 
     Raises
     ------

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DetectorConfig
-from cfad_core.core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
+from cfad_core.core.training import (
+    Passes,
+    dense_network,
+    network_from_state,
+    network_state,
+    scoring_network,
+    steps_for,
+    train,
+)
 from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, in_blocks
 
 _CODED = 0.96  # share of the variance that the code has room for
@@ -102,12 +110,14 @@ def fit(task: Fitting) -> Autoencoder:
 
     train(
         step,
-        n_rows=len(inputs),
-        batch_size=config.batch_size,
-        steps=steps,
-        generator=torch.Generator().manual_seed(seed),
-        stage="autoencoder",
-        progress=task.progress,
+        Passes(
+            n_rows=len(inputs),
+            batch_size=config.batch_size,
+            steps=steps,
+            generator=torch.Generator().manual_seed(seed),
+            stage="autoencoder",
+        ),
+        task.progress,
     )
     return model
 

@@ -15,7 +15,7 @@ import torch
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DetectorConfig
 from cfad_core.core.progress import Progress
-from cfad_core.core.training import dense_network, steps_for, train
+from cfad_core.core.training import Passes, dense_network, steps_for, train
 from cfad_core.detectors.autoencoder import Autoencoder, parameters, restore
 from cfad_core.detectors.protocol import Fitting
 
@@ -48,12 +48,14 @@ def fine_tune(
     game = _Game(model, discriminator, model.prepare(x), model.prepare(x_counterfactual), config)
     train(
         game.step,
-        n_rows=len(x),
-        batch_size=config.batch_size,
-        steps=game.steps,
-        generator=torch.Generator().manual_seed(seed),
-        stage="fair fine-tuning",
-        progress=progress,
+        Passes(
+            n_rows=len(x),
+            batch_size=config.batch_size,
+            steps=game.steps,
+            generator=torch.Generator().manual_seed(seed),
+            stage="fair fine-tuning",
+        ),
+        progress,
     )
     return model
 

@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DcfodConfig
-from cfad_core.core.training import dense_network, network_from_state, network_state, scoring_network, steps_for, train
+from cfad_core.core.training import (
+    Passes,
+    dense_network,
+    network_from_state,
+    network_state,
+    scoring_network,
+    steps_for,
+    train,
+)
 from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, in_blocks
 
 STAGE = "dcfod"
@@ -71,12 +79,14 @@ def fit(task: Fitting) -> ClusterDistance:
         training = _Training(z, task.rows.sensitive, config, seed)
         train(
             training.step,
-            n_rows=len(z),
-            batch_size=config.batch_size,
-            steps=max(_FEWEST_STEPS, steps_for(config.epochs, len(z), config.batch_size)),
-            generator=torch.Generator().manual_seed(seed),
-            stage=STAGE,
-            progress=task.progress,
+            Passes(
+                n_rows=len(z),
+                batch_size=config.batch_size,
+                steps=max(_FEWEST_STEPS, steps_for(config.epochs, len(z), config.batch_size)),
+                generator=torch.Generator().manual_seed(seed),
+                stage=STAGE,
+            ),
+            task.progress,
         )
     centroids: Floats = training.centroids.detach().double().numpy()
     distance = in_blocks(lambda block: _distances(training.encoder, centroids, block), z)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import FairodConfig
 from cfad_core.core.progress import Progress
-from cfad_core.core.training import dense_network, network_from_state, network_state, train
+from cfad_core.core.training import Passes, dense_network, network_from_state, network_state, train
 from cfad_core.detectors.autoencoder import squared_errors
 from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings
 
@@ -118,14 +118,16 @@ class _Training:
 
         train(
             step,
-            n_rows=len(self.z),
-            batch_size=self.config.batch_size,
-            steps=self.steps,
-            generator=torch.Generator().manual_seed(self.seed),
-            stage=STAGE,
-            progress=self.progress,
-            done=self.runs * self.steps,
-            total=(1 + len(self.config.candidates)) * self.steps,
+            Passes(
+                n_rows=len(self.z),
+                batch_size=self.config.batch_size,
+                steps=self.steps,
+                generator=torch.Generator().manual_seed(self.seed),
+                stage=STAGE,
+                done=self.runs * self.steps,
+                total=(1 + len(self.config.candidates)) * self.steps,
+            ),
+            self.progress,
         )
         self.runs += 1
         return network

@@ -1,4 +1,4 @@
-"""How scores are spread, group by group and world by world, on one shared scale."""
+"""How scores are spread, by group, for people and their twins, on one shared scale."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How far a number can be trusted: its value in many resampled worlds, as a median and an interval.
+"""How far a number can be trusted: its value by the models of many subsamples, as a median and an interval.
 
-Each world has a causal graph of its own and its own sample of the people, so an interval holds both what the graph and
+Each model has a causal graph of its own and its own sample of the people, so an interval holds both what the graph and
 what the choice of people leave open.
 """
 
@@ -24,7 +24,7 @@ ENOUGH = 19  # values; the bounds of fewer are the smallest and the largest
 class Interval:
     """The median, and bounds that one more value of the same kind falls between with 90 % probability.
 
-    Fewer than 19 values cannot tell as much: the bounds are then the smallest and the largest of them.
+    Fewer than 19 values cannot say as much: the bounds are then the smallest and the largest of them.
     """
 
     median: float
@@ -33,7 +33,7 @@ class Interval:
 
 
 def interval(values: Floats) -> Interval | None:
-    """Of values (worlds,); None if any is undefined.
+    """Of values (models,); None if any is undefined.
 
     One more value lies below the k-th smallest of B with probability k / (B + 1), whatever their distribution: that
     rank, interpolated, is the bound. With B = 20 it is all but the smallest and the largest value.
@@ -52,9 +52,9 @@ class Intervals:
     Attributes
     ----------
     changing_ratio : share of people whose outcome changes
-    flag_rate_shift : share flagged in the other world minus that in this one
-    flag_rate_difference : largest minus smallest flag rate of the groups, in this world
-    distance : Kolmogorov-Smirnov, between the scores of the two worlds, of the group where it is largest
+    flag_rate_shift : share of twins flagged minus share of people flagged
+    flag_rate_difference : largest minus smallest flag rate of the groups
+    distance : Kolmogorov-Smirnov, between the scores of people and of their twins, of the group where it is largest
     """
 
     changing_ratio: Interval | None
@@ -64,12 +64,12 @@ class Intervals:
 
 
 class ResampledScores:
-    """The scores of people in this world and in every other one, each world with its own sample of the people.
+    """The scores of people and of their twins by every model, each model with its own sample of the people.
 
     Parameters
     ----------
     score : (m,), of the people as they are
-    worlds : (B, m), of their twins in each world
+    worlds : (B, m), of their twins by each model
     sensitive : (m,), -1 or +1
     seed : of the samples
     """
@@ -86,7 +86,7 @@ class ResampledScores:
         self._curves = [ScoreCurve(here, there) for here, there, _ in self._samples]
 
     def changing_ratio(self, threshold: Floats) -> Floats:
-        """In each world at each threshold, (B, thresholds).
+        """By each model at each threshold, (B, thresholds).
 
         That nobody's outcome changes among the people at hand does not mean that nobody's does: each sample is drawn
         from them and one unknown person more, whose outcome is as likely to change as not.
@@ -125,7 +125,7 @@ class ResampledScores:
         return np.array([value(curve.at(threshold)) for curve in self._curves]).reshape(-1, len(threshold))
 
 
-def _gap(here: Floats, there: Floats, sensitive: Floats, threshold: float) -> float:  # noqa: ARG001 - of this world
+def _gap(here: Floats, there: Floats, sensitive: Floats, threshold: float) -> float:  # noqa: ARG001 - of people as they are
     """Flag rate of the second group minus that of the first."""
     flagged = here > threshold
     if not (sensitive < 0.0).any() or not (sensitive > 0.0).any():

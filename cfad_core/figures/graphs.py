@@ -145,7 +145,7 @@ def _node_trace(
 ) -> go.Scatter:
     columns = int(place[:, 0].max()) + 1
     limit, font = min(40, 120 // columns), 12
-    if columns > 8:  # what fits into a column becomes too little to tell names apart
+    if columns > 8:  # what fits into a column becomes too little to distinguish names
         limit, font = max(8, 200 // columns), 9
     names = [variables[k] for k in nodes.tolist()]
     labels = np.array([escaped(name, limit) for name in names], dtype=object)

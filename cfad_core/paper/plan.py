@@ -27,7 +27,7 @@ from cfad_core.core.progress import Progress
 from cfad_core.detectors.registry import METHODS
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import DATASETS
-from cfad_core.runs.executor import Task, run_many
+from cfad_core.runs.tasks import Task, run_many
 
 Row = dict[str, Any]
 

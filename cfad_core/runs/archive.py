@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import tempfile
 import zipfile
 import zlib
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
+from cfad_core.audit.folder import load_audit
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.files import staged_file
-from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.tables import digest, load_parquet
-from cfad_core.runs.store import Store, headline
+from cfad_core.data.tables import PARTS, Tables, load_parquet
+from cfad_core.runs.model import AUDITS, EXPORTED, ChosenThreshold, headline
+from cfad_core.runs.store import Store, checked_name
 
 _VERSION = 1
 _DAMAGE = (
-    *(CfadError, OSError, EOFError, KeyError, TypeError, ValueError),
+    *(CfadError, OSError, EOFError, KeyError, TypeError, ValueError, AttributeError),
     *(zipfile.BadZipFile, zlib.error, RuntimeError),  # also what is encrypted or packed in a way that is not known
 )
 _MAX_BYTES = 20_000_000_000
 _MEMBER = re.compile(r"record\.json|audit/[a-z_]+\.(json|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet")
-_KEPT = ("name", "owner", "note", "source", "created", "started", "finished", "tables", "threshold", "data_digest")
 
 
 def export_audit(store: Store, audit: str, path: Path) -> None:
     """Write a finished audit, its tables and its place in the index to a zip file, whole or not at all."""
     record = store.get(audit)
     store.result(audit)  # refuses an audit that is not done, or damaged
-    text = asdict(record)
-    entry = {name: text[name] for name in _KEPT}
-    entry |= {"version": _VERSION, "roles": record.roles.to_dict(), "config": record.config.to_dict()}
+    entry = {"version": _VERSION} | {name: _plain(getattr(record, name)) for name in EXPORTED}
     with staged_file(path) as stage, zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("record.json", json.dumps(entry, indent=2) + "\n")
         for file in sorted(store.folder(audit).iterdir()):
@@ -44,6 +45,10 @@ def export_audit(store: Store, audit: str, path: Path) -> None:
                 archive.write(file, f"audit/{file.name}")
         for name in sorted(set(record.tables.values())):
             archive.write(store.table_path(name), f"tables/{name}.parquet")
+
+
+def _plain(value: Any) -> Any:
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def import_audit(store: Store, path: Path) -> str:
@@ -60,14 +65,10 @@ def import_audit(store: Store, path: Path) -> str:
         folder = Path(scratch)
         try:
             entry = _unpack(path, folder)
-            result = AuditResult.load(folder / "audit")
-            tables = {name: load_parquet(folder / "tables" / f"{name}.parquet") for name in entry["tables"].values()}
-            if any(digest(table) != name for name, table in tables.items()):
-                raise InvalidArtifactError("a table is not the one that was audited")
-            row = {name: entry[name] for name in _KEPT}
+            result = load_audit(folder / "audit")
+            tables = _tables(entry, folder / "tables")
+            row = _row(entry, result)
             row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]
-            row["roles"] = json.dumps(ColumnRoles.from_dict(entry["roles"]).to_dict())
-            row["config"] = json.dumps(AuditConfig.from_dict(entry["config"]).to_dict())
             found = headline(result)
         except _DAMAGE as error:
             reason = str(error).strip() or type(error).__name__
@@ -92,3 +93,37 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
             with archive.open(member) as source, target.open("wb") as out:
                 shutil.copyfileobj(source, out)
     return entry
+
+
+def _tables(entry: Mapping[str, Any], folder: Path) -> Tables:
+    """The tables that were audited; any others are refused."""
+    given = {part: entry["tables"][part] for part in PARTS if part in entry["tables"]}
+    tables = Tables.stored({part: load_parquet(folder / f"{name}.parquet") for part, name in given.items()})
+    if tables.digests != entry["tables"] or tables.digest != entry["data_digest"]:
+        raise InvalidArtifactError("a table is not the one that was audited")
+    return tables
+
+
+def _row(entry: Mapping[str, Any], result: AuditResult) -> dict[str, Any]:
+    """What the index keeps of it, checked: an archive may come from anywhere."""
+    row = {name: entry[name] for name in EXPORTED if entry.get(name) is not None}
+    chosen = ChosenThreshold.from_dict(row["threshold"]) if "threshold" in row else None
+    if chosen is not None and chosen.method not in result.scores:
+        raise InvalidArtifactError(f"its threshold is for a method '{chosen.method[:40]}', which was not audited")
+    row["threshold"] = None if chosen is None else chosen.to_dict()
+    row["roles"] = json.dumps(result.roles.to_dict())  # with the groups that the audit settled
+    row["config"] = json.dumps(AuditConfig.from_dict(row["config"]).to_dict())
+    for name in EXPORTED:
+        _check(AUDITS.columns[name], row.get(name))
+    return row | {"name": checked_name(row["name"])}
+
+
+def _check(column: sa.Column[Any], value: Any) -> None:
+    if value is None:  # a column may also be newer than the archive
+        fits = column.nullable is True or column.default is not None
+    elif column.type.python_type is float:
+        fits = isinstance(value, (int, float)) and math.isfinite(value)
+    else:
+        fits = isinstance(value, column.type.python_type)
+    if not fits:
+        raise InvalidArtifactError(f"its {column.name} cannot be used")

@@ -1,6 +1,6 @@
 """Run a function in a process of its own: it can be watched, stopped, or die, without taking anything with it.
 
-The child is a fresh interpreter that is told the function by name and its arguments as JSON, and answers in lines of
+The child is a fresh interpreter that gets the function by name and its arguments as JSON, and answers in lines of
 JSON on its standard output. Its standard input stays open: a line asks it to stop, and its end (the parent died, by
 whatever means) ends it. Nothing of the parent is inherited or pickled, and no script is run a second time.
 """
@@ -235,7 +235,7 @@ def main() -> None:
         progress.answer({"result": result})
     except CfadError as error:
         progress.answer({"error": type(error).__name__, "message": str(error)})
-    except BaseException as error:  # the parent tells people; details tell whoever repairs
+    except BaseException as error:  # the message is for people, the details for whoever repairs
         details = traceback.format_exc()[-4000:]
         progress.answer({"error": "WorkerDied", "message": _sentence(error), "details": details})
     finally:

@@ -1,7 +1,8 @@
-"""The database behind the store: its tables, and how it gets to the newest schema."""
+"""The database behind the store: how it is opened, and how it gets to the newest schema."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,53 +11,17 @@ from filelock import FileLock
 
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 
-REVISION = "0001"  # the newest file in migrations/versions
-_MIGRATIONS = Path(__file__).resolve().parent / "migrations"
+MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _ADVISORY_LOCK = 0x43464144
 
-_METADATA = sa.MetaData()
-AUDITS = sa.Table(
-    "audits",
-    _METADATA,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False, default=""),
-    sa.Column("note", sa.Text, nullable=False, default=""),
-    sa.Column("source", sa.Text, nullable=False, default=""),
-    sa.Column("parent", sa.String(32)),
-    sa.Column("created", sa.Float, nullable=False),
-    sa.Column("started", sa.Float),
-    sa.Column("finished", sa.Float),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("stage", sa.Text, nullable=False, default=""),
-    sa.Column("progress", sa.Float, nullable=False, default=0.0),
-    sa.Column("worker", sa.Text),
-    sa.Column("heartbeat", sa.Float),
-    sa.Column("cancel_requested", sa.Boolean, nullable=False, default=False),
-    sa.Column("data_digest", sa.String(64), nullable=False),
-    sa.Column("tables", sa.JSON, nullable=False),
-    sa.Column("roles", sa.Text, nullable=False),
-    sa.Column("config", sa.Text, nullable=False),
-    sa.Column("metrics", sa.JSON(none_as_null=True)),
-    sa.Column("threshold", sa.JSON(none_as_null=True)),
-    sa.Column("error", sa.Text, nullable=False, default=""),
-    sa.Column("details", sa.Text, nullable=False, default=""),
-    sa.Column("schema_version", sa.Integer, nullable=False),
-    sa.Index("audits_created", "created"),
-    sa.Index("audits_status", "status"),
-)
-REPORTS = sa.Table(
-    "reports",
-    _METADATA,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("audit", sa.String(32), sa.ForeignKey("audits.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("at", sa.Float, nullable=False),
-    sa.Column("stage", sa.Text, nullable=False),
-    sa.Column("step", sa.Integer, nullable=False),
-    sa.Column("total", sa.Integer, nullable=False),
-    sa.Column("values", sa.JSON, nullable=False),
-    sa.Index("reports_audit", "audit", "id"),
-)
+
+@cache
+def newest_revision() -> str:
+    """The schema that this program uses: the file of ``migrations/versions`` with the highest number.
+
+    Files are named NUMBER_subject.py, so that Alembic, which takes long to import, is not needed to open a store.
+    """
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
 
 
 def connect(url: str, home: Path) -> sa.Engine:
@@ -89,7 +54,7 @@ def connect(url: str, home: Path) -> sa.Engine:
 def _bring_up(engine: sa.Engine, home: Path) -> None:
     if engine.dialect.name == "sqlite":
         sa.event.listen(engine, "connect", _set_up_sqlite)
-    if _revision(engine) != REVISION:
+    if _revision(engine) != newest_revision():
         _migrate(engine, home)
         engine.dispose()  # connections that knew the old schema
 
@@ -116,7 +81,7 @@ def _migrate(engine: sa.Engine, home: Path) -> None:
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     with FileLock(home / ".migration.lock"), engine.begin() as connection:
         if engine.dialect.name == "postgresql":
@@ -124,8 +89,8 @@ def _migrate(engine: sa.Engine, home: Path) -> None:
         current = _revision(engine)
         if current is not None and current not in known:
             raise InvalidArtifactError(
-                f"The store has schema {current}, which this program does not know ({REVISION} is its newest). "
-                "Use the newer version of the program."
+                f"The store has schema {current}, which this program does not know ({newest_revision()} is its "
+                "newest). Use the newer version of the program."
             )
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

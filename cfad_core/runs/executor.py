@@ -1,8 +1,8 @@
-"""Audits that run off the page: a queue in the store, and executors that work it off.
+"""Audits that run off the page: executors work off the queue of the store.
 
-An audit is one child process (``processes``), watched by whoever took it from the queue: a thread here, or a task on a
-Dask cluster. Both run ``work_on``, so an audit ends in the same way wherever it runs: done, failed with a sentence, or
-cancelled. A worker needs only this package and the store (its folder, and its database).
+An audit is one child process (``child``), watched by whoever took it from the queue: a thread here, or a task on a
+Dask cluster (``dask``). Both run ``work_on``, so an audit ends in the same way wherever it runs: done, failed with a
+sentence, or cancelled. A worker needs only this package and the store (its folder, and its database).
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from cfad_core.audit.run import run_audit, stages
+from cfad_core.audit.folder import save_audit
+from cfad_core.audit.run import audit_tables, stages
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
 from cfad_core.core.progress import Progress, Share
-from cfad_core.runs.child import Child, run_in_child
-from cfad_core.runs.store import ACTIVE, AuditRecord, Status, Store, headline
+from cfad_core.runs.child import Child
+from cfad_core.runs.model import ACTIVE, AuditRecord, Report, Status, headline
+from cfad_core.runs.store import Store
 
 _LOOK = 0.2  # seconds between two looks at the queue
 _BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
@@ -40,22 +40,30 @@ _WATCHED: set[str] = set()  # the runs that this process watches
 def work_on(store: Store, record: AuditRecord, child: Child, also: Progress | None = None) -> None:
     """Run an audit that was taken from the queue, and write down how it ended; ``also`` hears its progress."""
     place = {"home": str(store.home), "url": store.url, "audit": record.id}
+    with watched(record):
+        try:
+            with child:
+                metrics = child.run("cfad_core.runs.executor:perform", place, _Kept(store, record, also))
+        except AuditCancelled:
+            _end(store, record, "cancelled")
+        except CfadError as error:
+            _end(store, record, "failed", str(error), error.details)
+        except Exception as error:  # of the database: its reports could not be kept
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0][:200]
+            _end(store, record, "failed", f"The store could not be used: {reason}. Start it again once it can.")
+        except KeyboardInterrupt:
+            _end(store, record, "cancelled")
+            raise
+        else:
+            _insist(lambda: store.finish(record.id, metrics, record.worker))
+
+
+@contextmanager
+def watched(record: AuditRecord) -> Iterator[None]:
+    """While the block runs, this process watches the run."""
     _WATCHED.add(str(record.worker))
     try:
-        with child:
-            metrics = child.run("cfad_core.runs.executor:perform", place, _Kept(store, record, also))
-    except AuditCancelled:
-        _end(store, record, "cancelled")
-    except CfadError as error:
-        _end(store, record, "failed", str(error), error.details)
-    except Exception as error:  # of the database: its reports could not be kept
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0][:200]
-        _end(store, record, "failed", f"The store could not be used: {reason}. Start it again once it can.")
-    except KeyboardInterrupt:
-        _end(store, record, "cancelled")
-        raise
-    else:
-        _insist(lambda: store.finish(record.id, metrics, record.worker))
+        yield
     finally:
         _WATCHED.discard(str(record.worker))
 
@@ -70,16 +78,9 @@ def _end(store: Store, record: AuditRecord, status: Status, message: str = "", d
 def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any]:
     """In the child process: run the audit, save it, return its headline."""
     with Store(Path(home), url) as store:
-        given = store.inputs(audit)
-        result = run_audit(
-            given.table,
-            given.roles,
-            given.config,
-            progress,
-            test=given.test,
-            test_counterfactual=given.test_counterfactual,
-        )
-        result.save(store.folder(audit))
+        request = store.request(audit)
+        result = audit_tables(request.tables, request.roles, request.config, progress)
+        save_audit(result, store.folder(audit))
     return headline(result)
 
 
@@ -98,7 +99,7 @@ class _Kept(Progress):
         if stage == self._stage and step < total and now - self._written < 1.0 / _KEPT_REPORTS:
             return
         self._stage, self._written = stage, now
-        self._store.report(self._audit, stage, step, total, values, done, self._worker)
+        self._store.report(self._audit, Report(stage, step, total, values), done, self._worker)
 
     def stop_requested(self) -> bool:
         now = time.monotonic()
@@ -186,9 +187,8 @@ class Executor:
                 if self._closed.wait(0.1) and not ended.is_set():
                     message = "The program was closed. Start it again."
                     with suppress(Exception):  # the store cannot be reached: the next program finds it
-                        self.store.stop(
-                            record.id, "interrupted", message, worker=record.worker
-                        )  # its watcher sees that
+                        # its watcher sees that and stops it
+                        self.store.stop(record.id, "interrupted", message, worker=record.worker)
                     return
 
         watcher = threading.Thread(target=guard, daemon=True)
@@ -204,64 +204,14 @@ class Executor:
                 self.store.recover(is_alive)
 
 
-class DaskExecutor(Executor):
-    """The same on a Dask cluster: each thread here watches a task there, as many as the cluster has workers."""
-
-    def __init__(self, store: Store, address: str) -> None:
-        self._client = _client(address)
-        super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
-
-    def _spare(self) -> None:
-        return None
-
-    def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
-        place = (str(self.store.home), self.store.url, record.id, str(record.worker))
-        _WATCHED.add(str(record.worker))  # until a worker of the cluster has it
-        try:
-            self._client.submit(_work_on_cluster, *place, pure=False).result()
-        except Exception as error:
-            _fail_on_cluster(self.store, record.id, str(record.worker), f"{type(error).__name__}: {error}")
-        finally:
-            _WATCHED.discard(str(record.worker))
-
-    def close(self) -> None:
-        super().close()
-        self._client.close()
-
-
-_CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out of memory. Start it again."
-
-
-def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
-    from distributed import get_worker
-
-    with Store(Path(home), url) as store:
-        if store.take_over(audit, sender, f"{worker_name()}#{sender.rpartition('#')[2]}"):
-            work_on(store, store.get(audit), Child(get_worker().state.nthreads))
-        else:  # Dask gives the tasks of a dead worker to the next one
-            _fail_on_cluster(store, audit, sender)
-
-
-def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -> None:
-    """The worker died that had this run, if it is still this run: its token stays when a worker takes it over."""
-    now = str(store.get(audit).worker)
-    if now.rpartition("#")[2] == sender.rpartition("#")[2]:
-        store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
-
-
-def _client(address: str) -> Any:
-    from distributed import Client
-
-    try:
-        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise CfadError(f"Cannot reach the Dask scheduler at '{address}': {error}") from error
-
-
 def start_executor(store: Store, workers: int = 1) -> Executor:
     """A Dask cluster if ``CFAD_DASK_SCHEDULER`` names one, else processes on this machine."""
     address = os.environ.get("CFAD_DASK_SCHEDULER")
-    return DaskExecutor(store, address) if address else Executor(store, workers)
+    if not address:
+        return Executor(store, workers)
+    from cfad_core.runs.dask import DaskExecutor  # which is an Executor
+
+    return DaskExecutor(store, address)
 
 
 def wait_for(store: Store, audit: str, timeout: float | None = None) -> AuditRecord:
@@ -299,71 +249,3 @@ def is_alive(record: AuditRecord) -> bool | None:
         return bool(abs(psutil.Process(int(process)).create_time() - float(rest)) < 1.0)
     except (psutil.NoSuchProcess, ValueError):
         return False
-
-
-@dataclass(frozen=True)
-class Task:
-    """A function by name (``module:name``) with JSON-able arguments, for ``run_many``."""
-
-    function: str
-    arguments: Mapping[str, Any]
-
-
-def run_many(
-    tasks: Sequence[Task],
-    workers: int = 1,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
-    keep: Callable[[int, Any], None] | None = None,
-) -> list[Any]:
-    """Run independent tasks, each in a process of its own, and return their results in order.
-
-    Parameters
-    ----------
-    workers : at once on this machine; each gets its share of the cores
-    scheduler : address of a Dask cluster to run on instead
-    keep : called with the place of each task and its result as soon as it has one
-    """
-    progress = progress or Progress()
-    if workers < 1:
-        raise InvalidConfigError(f"At least one worker is needed; got {workers}.")
-    stop = threading.Event()
-    with _pool(workers, scheduler, stop) as submit:
-        futures = [submit(task) for task in tasks]
-        waiting = {future: place for place, future in enumerate(futures)}
-        try:
-            while waiting:
-                for future in [future for future in waiting if future.done()]:
-                    result, place = future.result(), waiting.pop(future)  # one failure ends them all
-                    if keep is not None:
-                        keep(place, result)
-                progress.tick("runs", len(futures) - len(waiting), len(futures))
-                time.sleep(_LOOK if waiting else 0.0)
-            return [future.result() for future in futures]
-        finally:
-            stop.set()
-            for future in futures:
-                future.cancel()
-
-
-@contextmanager
-def _pool(workers: int, scheduler: str | None, stop: threading.Event) -> Iterator[Callable[[Task], Any]]:
-    """What starts tasks, here or on a cluster."""
-    if scheduler is not None:
-        client = _client(scheduler)
-        try:
-            yield lambda task: client.submit(run_in_child, task.function, dict(task.arguments), pure=False)
-        finally:
-            client.close()
-        return
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    with ThreadPoolExecutor(workers) as pool:
-        yield lambda task: pool.submit(run_in_child, task.function, task.arguments, _Stoppable(stop), threads=threads)
-
-
-class _Stoppable(Progress):
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-
-    def stop_requested(self) -> bool:
-        return self._stop.is_set()

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
 from cfad_core.runs.store import Store
 from tests.apps.browser import Visitor, app, assert_clean, browser
 from tests.conftest import make_people
@@ -51,7 +52,7 @@ def visitor(chromium: Browser, url: str) -> Iterator[Visitor]:
 
 def put(home: Path, config: AuditConfig, name: str) -> str:
     with Store(home) as store:
-        return store.create(make_people(400, seed=0), ROLES, config, name=name, source="people.csv")
+        return store.create(Tables.of(make_people(400, seed=0)), ROLES, config, name=name, source="people.csv")
 
 
 def start_from_upload(visitor: Visitor, path: Path) -> None:
@@ -90,7 +91,7 @@ def test_the_main_journey_takes_ten_clicks_at_most(visitor: Visitor, home: Path)
     with Store(home) as store:
         threshold = store.get(audit[1]).threshold
     assert threshold is not None
-    assert (threshold["method"], threshold["quantile"]) == ("cfad", 0.95)
+    assert (threshold.method, threshold.quantile) == ("cfad", 0.95)
 
 
 def test_an_upload_and_every_page_of_it(visitor: Visitor, tmp_path: Path) -> None:

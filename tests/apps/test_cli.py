@@ -57,7 +57,7 @@ def test_audit_score_and_counterfactuals(quick_presets, table: Path, tmp_path: P
     assert cli.main(audit_arguments(table, out, "--roots", "schooling", "--groups", "b", "a", "--seed", "3")) == 0
     printed = capsys.readouterr()
     assert "125 people judged" in printed.out
-    assert "changed (own SCM)" in printed.out
+    assert "changes (own model)" in printed.out
     assert printed.err == ""  # no bar where there is no terminal
     text = json.loads((out / "audit.json").read_text())
     assert text["seed"] == 3
@@ -141,7 +141,7 @@ def test_synthesize_and_audit_its_files(quick_presets, tmp_path: Path, monkeypat
     truth = ["--test-counterfactual", str(world / "test_counterfactual.csv")]
     roles = ["--sensitive", "S", "--label", "label", "--anomaly", "1", "--out", str(tmp_path / "audit")]
     assert cli.main(["audit", *tables, *truth, *roles]) == 0
-    assert "changed (truth)" in capsys.readouterr().out
+    assert "changes (truth)" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ def test_saved_audits(quick_presets, table: Path, tmp_path: Path, monkeypatch, c
     shown = say("show", audit)
     assert "Claims 2025" in shown
     assert "people.csv" in shown
-    assert "changed (own SCM)" in shown
+    assert "changes (own model)" in shown
     assert say("cancel", audit) == f"Audit {audit} is done already.\n"
     say("export", audit, tmp_path / "audit.zip")
     copy = say("import", tmp_path / "audit.zip").split("saved as ")[1].split(".")[0]
@@ -209,7 +209,7 @@ def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
         assert (workers, scheduler) == (2, None)
         return [[{"dataset": t.arguments["dataset"], "seed": t.arguments["seed"]}] for t in tasks]
 
-    monkeypatch.setattr("cfad_core.runs.executor.run_many", pretend)
+    monkeypatch.setattr("cfad_core.runs.tasks.run_many", pretend)
     monkeypatch.setattr(cli.benchmark, "_cells", lambda row, columns: [row["dataset"], str(row["seed"]), *columns, ""])
     out = tmp_path / "r.json"
     runs = ["--datasets", "adult", "compas", "--seeds", "3", "4", "--workers", "2", "--out", str(out)]
@@ -249,7 +249,7 @@ def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
     small = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     monkeypatch.setattr("cfad_core.data.sets.synthetic.generate_synthetic", lambda seed: small)
     assert cli.main(["demo", "--out", str(tmp_path / "audit")]) == 0
-    assert "changed (truth)" in capsys.readouterr().out
+    assert "changes (truth)" in capsys.readouterr().out
     assert (tmp_path / "audit" / "audit.json").is_file()
 
 

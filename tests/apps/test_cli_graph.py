@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from cfad_core.apps import cli
-from cfad_core.audit.result import AuditResult
+from cfad_core.audit.folder import load_audit, save_audit
 from cfad_core.audit.run import run_audit
 from cfad_core.causal.exchange import FORMATS, knowledge_from_json, read_graph
 from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.runs.store import Store, headline
+from cfad_core.data.tables import Tables
+from cfad_core.runs.model import headline
+from cfad_core.runs.store import Store
 from tests.conftest import make_people
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
@@ -30,12 +32,12 @@ CONFIG = AuditConfig(
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audits") / "audit"
-    run_audit(make_people(300, seed=0), ROLES, CONFIG).save(folder)
+    save_audit(run_audit(make_people(300, seed=0), ROLES, CONFIG), folder)
     return folder
 
 
 def edges_of(audit: Path) -> set[tuple[str, str]]:
-    variables, strengths = AuditResult.load(audit).scm.strengths()
+    variables, strengths = load_audit(audit).model.strengths()
     return {(variables[j], variables[i]) for j, i in np.argwhere(strengths)}
 
 
@@ -70,7 +72,7 @@ def test_the_knowledge_of_an_audit(audit: Path, tmp_path: Path, capsys) -> None:
 def test_a_saved_audit(audit: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
     with Store() as store:
-        saved = store.create(make_people(300, seed=0), ROLES, CONFIG, name="Claims")
+        saved = store.create(Tables.of(make_people(300, seed=0)), ROLES, CONFIG, name="Claims")
         out = tmp_path / "graph.dot"
         assert cli.main(["graph", saved, "--out", str(out)]) == 2
         assert (
@@ -78,7 +80,7 @@ def test_a_saved_audit(audit: Path, tmp_path: Path, monkeypatch, capsys) -> None
         )
         store.claim("tests", saved)
         shutil.copytree(audit, store.folder(saved))
-        store.finish(saved, headline(AuditResult.load(audit)))
+        store.finish(saved, headline(load_audit(audit)))
     assert cli.main(["graph", saved, "--out", str(out)]) == 0
     assert f"edges) is in {out}." in capsys.readouterr().out
     assert set(read_graph(out.read_bytes(), out.name).edges) == edges_of(audit)

@@ -13,19 +13,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.tables import verdict
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.audit.folder import save_audit
 from cfad_core.audit.run import run_audit
 from cfad_core.causal.exchange import FORMATS, knowledge_to_json, read_graph
 from cfad_core.core.config import (
-    METHOD_NAMES,
-    METHODS,
-    OURS,
+    DEFAULT_METHODS,
     AuditConfig,
     BaselineConfig,
     DcfodConfig,
@@ -36,20 +37,24 @@ from cfad_core.core.config import (
 from cfad_core.data import roles as roles_module
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
+from cfad_core.detectors.registry import METHODS, label_of
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.published import published
-from cfad_core.runs.store import Store, headline
+from cfad_core.runs.model import AUDITS, ChosenThreshold, Report, headline
+from cfad_core.runs.store import Store
 from tests.conftest import make_people
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
-RESULT_PAGES = [name for name in PAGES if name[0] in "34567"]
+RESULT_PAGES = [
+    name for name in PAGES if "frame.finished_audit()" in (ROOT / "pages" / name).read_text(encoding="utf-8")
+]
 ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
-QUICK = AuditConfig(bootstrap=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
-FULL = dataclasses.replace(
-    QUICK,
-    bootstrap=4,
-    methods=METHODS,
+QUICK = AuditConfig(subsamples=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+FULL = QUICK.replace(
+    subsamples=4,
+    methods=tuple(METHODS),
     baselines=BaselineConfig(
         iforest_trees=5,
         dcfod=DcfodConfig(widths=(8,), code_size=2, epochs=1),
@@ -66,10 +71,10 @@ def people(n: int = 400):
 
 
 def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
-    audit = store.create(table, roles, config, name=name, source="people.csv")
+    audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
     store.claim("test", audit)
-    result = run_audit(store.inputs(audit).table, roles, config)
-    result.save(store.folder(audit))
+    result = run_audit(store.request(audit).tables.table, roles, config)
+    save_audit(result, store.folder(audit))
     store.finish(audit, headline(result))
     return audit
 
@@ -158,13 +163,13 @@ def test_home_lists_audits(done: tuple[str, str]) -> None:
     assert app.dataframe[0].value["name"].tolist() == ["Without labels", "With labels"]
     without, measured = app.dataframe[0].value["verdict"]
     assert "By the one graph of the audit" in without
-    assert "how sure that is was not measured" in without
-    assert "by CFAD, had they belonged to the other group" in measured
+    assert "the uncertainty was not measured" in without
+    assert "with CFAD, had they belonged to the other group" in measured
 
 
 def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name="Old", source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
         store.claim("test", audit)
         numbers = {"n": 100, "changing_ratio_independent": 0.125}
         store.finish(audit, {"pca": numbers, "ae": numbers, "cfad": numbers | {"changing_ratio_independent": None}})
@@ -173,6 +178,37 @@ def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> Non
     without = dataclasses.replace(record, metrics={"pca": numbers | {"verdict": "First."}, "ae": numbers})
     assert verdict(without) == "First."
     assert verdict(dataclasses.replace(record, metrics=None)) == ""
+
+
+def without_groups(store: Store, audit: str) -> None:
+    """As an older version stored it: the two groups were left to the table."""
+    older = dataclasses.replace(ROLES, groups=None)
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(roles=json.dumps(older.to_dict())))
+
+
+def test_the_heading_of_an_audit_without_groups_has_no_empty_parentheses(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
+        assert "sensitive: group (a and b) · people" in said(visit("2_Train.py", audit=audit))
+        without_groups(store, audit)
+    assert "sensitive: group · people" in said(visit("2_Train.py", audit=audit))
+
+
+def test_an_audit_without_groups_is_compared_by_those_of_its_table(home: Path) -> None:
+    with Store(home) as store:
+        tables = Tables.of(people())
+        swapped = dataclasses.replace(ROLES, groups=("b", "a"))
+        audits = [
+            store.create(tables, roles, QUICK.replace(seed=seed), name="One")
+            for seed, roles in enumerate((ROLES, ROLES, swapped))
+        ]
+        for audit in audits:
+            store.claim("test", audit)
+            store.finish(audit, {})
+        without_groups(store, audits[0])
+        assert [record.id for record in same_but_seed(store.get(audits[0]))] == audits[:2]
+        assert [record.id for record in same_but_seed(store.get(audits[1]))] == [audits[1], audits[0]]
 
 
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
@@ -188,11 +224,11 @@ def test_a_bad_id_in_the_address(done: tuple[str, str], page: str) -> None:
 @pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "interrupted"])
 def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name=HOSTILE, source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name=HOSTILE, source="people.csv")
         if status != "queued":
             store.claim("somebody elsewhere:1:1", audit)
-            store.report(audit, "discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}, 0.1)
-            store.report(audit, "discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}, 0.2)
+            store.report(audit, Report("discovery", 1, 20, {"loss": 2.0, "h": 0.1, "edges": 3.0}), 0.1)
+            store.report(audit, Report("discovery", 2, 20, {"loss": 1.0, "h": 0.01, "edges": 3.0}), 0.2)
         if status not in ("queued", "running"):
             store.stop(audit, status, f"What happened: {HOSTILE}", "details")
     app = visit(page, audit=audit)
@@ -210,7 +246,7 @@ def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str
 
 def test_cancelling_from_the_page(home: Path) -> None:
     with Store(home) as store:
-        audit = store.create(people(), ROLES, QUICK, name="One", source="people.csv")
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="One", source="people.csv")
     app = visit("2_Train.py", audit=audit)
     app.button(key=f"cancel-{audit}").click().run()
     with Store(home) as store:
@@ -283,9 +319,9 @@ def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> N
     next(button for button in app.button if button.label == "Save this threshold").click().run()
     with Store(home) as store:
         chosen = store.get(done[0]).threshold
-        expected = store.result(done[0]).threshold("cfad", 0.8)
-    assert chosen["quantile"] == 0.8
-    assert chosen["value"] == pytest.approx(expected)
+        expected = store.result(done[0]).report("cfad").threshold_at(0.8)
+    assert chosen.quantile == 0.8
+    assert chosen.value == pytest.approx(expected)
     assert "Saved with this audit: CFAD, quantile 0.8." in said(visit("6_Threshold.py", audit=done[0]))
     assert f"Threshold {expected:.3f} (as saved, quantile 0.8)" in said(visit("4_Counterfactuals.py", audit=done[0]))
     other = visit("6_Threshold.py", audit=done[1])  # another audit has a threshold of its own
@@ -307,7 +343,7 @@ def test_other_ways_to_choose_come_back(done: tuple[str, str], home: Path, by: s
     if by == "investigations":
         assert again.number_input(key=f"n-{done[0]}-cfad").value == 12
     else:
-        assert again.slider(key=f"s-{done[0]}-cfad").value == pytest.approx(chosen["value"])
+        assert again.slider(key=f"s-{done[0]}-cfad").value == pytest.approx(chosen.value)
 
 
 def test_roles_come_back(home: Path) -> None:
@@ -341,7 +377,7 @@ def test_roles_of_an_empty_column(home: Path) -> None:
     next(button for button in app.button if button.label == "Try the sample table").click().run()
     draft = app.session_state["draft"]
     empty = draft.table.assign(nothing=np.nan)
-    app.session_state["draft"] = dataclasses.replace(draft, table=empty, roles=ColumnRoles("nothing"))
+    app.session_state["draft"] = dataclasses.replace(draft, tables=Tables.of(empty), roles=ColumnRoles("nothing"))
     app.switch_page("pages/1_Data.py").run()
     assert not app.exception, app.exception
     assert "'nothing' has 0 values (nothing). There is nobody to compare with." in said(app).replace("\\", "")
@@ -359,12 +395,12 @@ def test_more_seeds(done: tuple[str, str], home: Path) -> None:
 
 def test_methods_are_shown_by_tick_box(done: tuple[str, str]) -> None:
     app = visit("7_Methods.py", audit=done[0])
-    assert list(app.dataframe[0].value.index) == [METHOD_NAMES[method] for method in METHODS]
-    for method in METHODS[2:]:
+    assert list(app.dataframe[0].value.index) == [label_of(method) for method in METHODS]
+    for method in list(METHODS)[2:]:
         app.checkbox(key=f"show-{done[0]}-{method}").uncheck()
     app.run()
     assert list(app.dataframe[0].value.index) == ["PCA", "OC-SVM"]
-    for method in METHODS[:2]:
+    for method in list(METHODS)[:2]:
         app.checkbox(key=f"show-{done[0]}-{method}").uncheck()
     app.run()
     assert not app.exception, app.exception
@@ -381,7 +417,7 @@ def test_methods_are_added_by_tick_box(done: tuple[str, str], home: Path) -> Non
     assert not app.exception, app.exception
     with Store(home) as store:
         child = store.find(status="queued")[0]
-    assert child.config == dataclasses.replace(QUICK, methods=("pca", "ocsvm", *OURS))
+    assert child.config == QUICK.replace(methods=("pca", "ocsvm", *DEFAULT_METHODS))
     assert child.parent == done[1]
     assert "More methods" not in said(visit("7_Methods.py", audit=done[0]))
 
@@ -394,9 +430,7 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
         queued = store.find(status="queued")
         assert sorted(r.config.detector.fairness_weight for r in queued) == list(SENSITIVITY["fairness_weight"])
         assert {r.config.methods for r in queued} == {("cfad", "twin")}
-        assert {dataclasses.replace(r.config, methods=METHODS).with_detector(fairness_weight=None) for r in queued} == {
-            FULL
-        }
+        assert {r.config.replace(methods=tuple(METHODS)).with_detector(fairness_weight=None) for r in queued} == {FULL}
         for other in queued[:3]:
             store.claim("test", other.id)
             store.finish(other.id, {"cfad": {"n": 100, "macro_f1": 0.5, "changing_ratio_independent": 0.1}})
@@ -410,9 +444,9 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
 @pytest.mark.slow
 def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], home: Path) -> None:
     with Store(home) as store:
-        config = dataclasses.replace(QUICK, methods=("pca",))
+        config = QUICK.replace(methods=("pca",))
         for methods in (("pca",), ("iforest",)):
-            config = dataclasses.replace(FULL, methods=methods)
+            config = FULL.replace(methods=methods)
             audit = finish(store, people(), ROLES, config, methods[0])
     app = visit("8_Saved_audits.py")
     assert not app.exception, app.exception
@@ -452,7 +486,7 @@ def test_the_papers_experiments_are_on_the_page(done: tuple[str, str]) -> None:
         assert not app.exception, app.exception
         assert words in said(app)
         table = app.dataframe[-1].value
-        assert list(table["method"]) == [METHOD_NAMES[method] for method in METHODS]
+        assert list(table["method"]) == [label_of(method) for method in METHODS]
         assert any(f"({published(dataset, 'cfad')['macro_f1']:.3f})" in cell for cell in table["Macro-F1"])
         choice = next(control for control in app.segmented_control if control.label == "Data set")
 
@@ -462,8 +496,8 @@ def test_methods_are_chosen_before_training(home: Path) -> None:
     next(button for button in app.button if button.label == "Try the sample table").click().run()
     next(button for button in app.button if button.label == "Continue").click().run()
     app.switch_page("pages/2_Train.py").run()
-    assert [box.label for box in app.checkbox if box.value] == [METHOD_NAMES[method] for method in OURS]
-    for method in OURS:
+    assert [box.label for box in app.checkbox if box.value] == [label_of(method) for method in DEFAULT_METHODS]
+    for method in DEFAULT_METHODS:
         app.checkbox(key=f"method-{method}").uncheck()
     app.run()
     assert "Tick at least one method" in said(app)
@@ -480,17 +514,17 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     from cfad_core.apps.dashboard import downloads
 
     with Store(home) as store:
-        store.choose_threshold(done[0], {"method": "cfad", "value": 1.5, "by": "score", "how": "score 1.5"})
+        store.choose_threshold(done[0], ChosenThreshold("cfad", "score", 1.5))
         record, result = store.get(done[0]), store.result(done[0])
     scored = downloads._scored(record, result)
     assert scored["row"].tolist() == (result.people.row + 1).tolist()
     assert (scored["cfad_flag"] == (scored["cfad_score"] > 1.5)).all()
-    assert (scored["ae_threshold"] == result.threshold("ae")).all()
+    assert (scored["ae_threshold"] == result.report("ae").threshold).all()
     assert downloads._csv(scored).startswith(b"\xef\xbb\xbf")
     assert len(pd.read_parquet(io.BytesIO(downloads._parquet(scored)))) == 100
     twins = downloads._twins(record, result)
     assert (twins["group"] != downloads._judged(record, result)["group"]).all()
-    variables, strengths = result.scm.strengths()
+    variables, strengths = result.model.strengths()
     graphs = {read_graph(graph_file(result, suffix), f"g{suffix}") for suffix in FORMATS}
     assert len(graphs) == 1
     (graph,) = graphs
@@ -504,10 +538,10 @@ def test_the_tiles_are_the_metrics(done: tuple[str, str], home: Path) -> None:
     app = visit("6_Threshold.py", audit=done[0])
     shown = {metric.label: metric.value for metric in app.metric}
     with Store(home) as store:
-        metrics = store.result(done[0]).metrics("cfad")
+        metrics = store.result(done[0]).report("cfad").metrics
     assert shown["Macro-F1"] == f"{metrics.macro_f1:.3f}"
-    assert shown["changed (own)"] == f"{100 * metrics.changing_ratio:.1f} %"
-    assert shown["changed (judge)"] == f"{100 * metrics.changing_ratio_independent:.1f} %"
+    assert shown["outcome changes (own)"] == f"{100 * metrics.changing_ratio:.1f} %"
+    assert shown["outcome changes (judge)"] == f"{100 * metrics.changing_ratio_independent:.1f} %"
 
 
 def test_without_labels_there_is_no_f1(done: tuple[str, str]) -> None:
@@ -524,7 +558,7 @@ def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -
     with Store(home) as store:
         child = store.find(status="queued")[0]
     assert child.parent == done[0]
-    assert child.config == dataclasses.replace(FULL, knowledge=child.config.knowledge)
+    assert child.config == FULL.replace(knowledge=child.config.knowledge)
     assert child.config.knowledge.roots == ("age",)
 
 
@@ -543,44 +577,44 @@ def bring(app: AppTest, name: str, content: str | bytes) -> AppTest:
     return app
 
 
-def test_how_sure_the_graph_is(done: tuple[str, str], home: Path) -> None:
+def test_what_is_uncertain_about_the_graph(done: tuple[str, str], home: Path) -> None:
     app = visit("3_Causal_graph.py", audit=done[0])
-    assert [tab.label for tab in app.tabs] == ["Graph", "Matrix", "Edges", "How sure", "Edge by edge"]
+    assert [tab.label for tab in app.tabs] == ["Graph", "Matrix", "Edges", "Uncertainty", "Edge by edge"]
     with Store(home) as store:
         result = store.result(done[0])
-    sure = result.uncertainty
+    sure = result.stability
     edges = next(table.value for table in app.dataframe if "strength" in table.value)
-    for cause, effect, found in zip(edges["cause"], edges["effect"], edges["found in graphs"], strict=True):
+    for cause, effect, found in zip(edges["cause"], edges["effect"], edges["found in subsamples"], strict=True):
         frequency = sure.edge_frequency[sure.variables.index(cause), sure.variables.index(effect)]
         assert found == f"{4 * frequency:.0f} of 4"
     reached = next(table.value for table in app.dataframe if "variable" in table.value)
-    assert dict(zip(reached["variable"], reached["reached in graphs"], strict=True)) == {
+    assert dict(zip(reached["variable"], reached["reached in subsamples"], strict=True)) == {
         name: f"{4 * share:.0f} of 4" for name, share in sure.reach.items()
     }
-    assert "Every graph sees a path from group" in said(app)
-    assert "of 4 other graphs." in said(app)  # which arrows half of them found
+    assert "Every subsample shows a path from group" in said(app)
+    assert "of 4 subsamples." in said(app)  # which arrows half of them found
     for method in ("ae", "twin"):
         app.segmented_control(key=f"what-if-{done[0]}").set_value(method).run()
         assert not app.exception, app.exception
-        assert f"With all edges, {100 * sure.what_if.whole[method]:.1f} % of outcomes" in said(app)
+        assert f"With all edges, {100 * sure.edge_cuts.whole[method]:.1f} % of outcomes" in said(app)
         assert "Counted on 100 people, at the audit's own threshold (quantile 0.95)" in said(app)
         assert ("by construction" in said(app)) == (method == "twin")
         table = next(table.value for table in app.dataframe if "goes with it" in table.value)
         assert table["goes with it"].is_monotonic_decreasing
-        assert table["changed without it"].min() == pytest.approx(100 * sure.what_if.without[method].min())
-        carrier = sure.what_if.carrier(method)
+        assert table["changed without it"].min() == pytest.approx(100 * sure.edge_cuts.without[method].min())
+        carrier = sure.edge_cuts.carrier(method)
         assert ("alone carries" in said(app)) == (carrier is not None)
 
 
-def test_how_sure_an_audit_is_can_be_measured_later(done: tuple[str, str], home: Path) -> None:
+def test_the_uncertainty_can_be_measured_later(done: tuple[str, str], home: Path) -> None:
     app = visit("3_Causal_graph.py", audit=done[1])
-    assert "found in graphs" not in app.dataframe[0].value
-    assert "did not measure how sure it is" in said(app)
-    press(app, "Measure how sure this audit is")
+    assert "found in subsamples" not in app.dataframe[0].value
+    assert "Whether the graphs of subsamples, random halves of the rows, agree with it was not measured." in said(app)
+    press(app, "Measure the uncertainty")
     with Store(home) as store:
         child = store.find(status="queued")[0]
     assert child.parent == done[1]
-    assert child.config == dataclasses.replace(QUICK, bootstrap=20)
+    assert child.config == QUICK.replace(subsamples=20)
     assert "not measured" in said(visit("6_Threshold.py", audit=done[1]))
 
 
@@ -619,7 +653,7 @@ def test_running_again_with_a_ready_graph(done: tuple[str, str], home: Path) -> 
     with Store(home) as store:
         child = store.find(status="queued")[0]
     edges = (("group", "income"), ("income", "debt"))
-    assert child.config == dataclasses.replace(FULL, knowledge=Knowledge(required=edges, complete=True))
+    assert child.config == FULL.replace(knowledge=Knowledge(required=edges, complete=True))
     assert child.parent == done[0]
 
 
@@ -651,9 +685,9 @@ def to_train(app: AppTest) -> AppTest:
     return app.switch_page("pages/2_Train.py").run()
 
 
-def test_how_many_graphs_is_chosen_before_training(home: Path) -> None:
+def test_how_many_subsamples_is_chosen_before_training(home: Path) -> None:
     app = to_train(visit())
-    graphs = next(box for box in app.number_input if box.label == "Graphs to tell how sure the audit is")
+    graphs = next(box for box in app.number_input if box.label == "Subsamples to measure the uncertainty")
     assert graphs.value == 20
     for impossible in (2, 7):
         graphs.set_value(impossible).run()
@@ -663,8 +697,8 @@ def test_how_many_graphs_is_chosen_before_training(home: Path) -> None:
     assert not app.error
     press(app, "Start the audit")
     with Store(home) as store:
-        assert store.find()[0].config.bootstrap == 6
-    assert "Learning graphs from halves of the rows" in said(visit("2_Train.py", audit=app.query_params["audit"]))
+        assert store.find()[0].config.subsamples == 6
+    assert "Learning a causal model from each subsample" in said(visit("2_Train.py", audit=app.query_params["audit"]))
 
 
 def test_an_upload_wins_over_chosen_roots(home: Path) -> None:
@@ -691,41 +725,44 @@ def test_the_verdict_moves_with_the_threshold(done: tuple[str, str], home: Path)
         for share in (0.95, 0.7, 0.999):
             app.slider(key=f"q-{audit}-cfad").set_value(share).run()
             assert not app.exception, app.exception
-            threshold = result.threshold("cfad", share)
-            assert result.verdict("cfad", threshold) in said(app).replace("\\", "")
-    threshold = results[0].threshold("cfad", 0.999)
-    found = results[0].intervals("cfad", threshold).changing_ratio
+            threshold = result.report("cfad").threshold_at(share)
+            assert result.report("cfad").verdict_at(threshold) in said(app).replace("\\", "")
+    report = results[0].report("cfad")
+    threshold = report.threshold_at(0.999)
+    found, error = report.changing_ratio_interval(threshold), report.model_error(threshold)
+    assert found is not None
+    assert error is not None
     app = visit("6_Threshold.py", audit=done[0])
     app.slider(key=f"q-{done[0]}-cfad").set_value(0.999).run()
-    assert f"**{100 * found.low:.1f} % to {100 * found.high:.1f} %**: lowest to highest of 4 graphs" in said(app)
-    assert f"**{100 * results[0].floor('cfad', threshold):.1f} %** by model error alone" in said(app)
-    assert "twin is far from anything real" in said(app)
-    assert "Band: CFAD by other graphs" in said(app)
+    assert f"**{100 * found.low:.1f} % to {100 * found.high:.1f} %**: lowest to highest of 4 subsamples" in said(app)
+    assert f"**{100 * error:.1f} %** by model error alone" in said(app)
+    assert "whose twin is implausible" in said(app)
+    assert "Band: CFAD, lowest to highest of 4 subsamples" in said(app)
 
 
-def test_twins_that_could_be_nobody_are_marked(done: tuple[str, str], home: Path) -> None:
+def test_implausible_twins_are_marked(done: tuple[str, str], home: Path) -> None:
     with Store(home) as store:
         result = store.result(done[0])
-    validity = result.uncertainty.validity
+    validity = result.stability.plausibility
     assert validity.far.any()
-    far = "whose twin is far from anything real"
+    far = "whose twin is implausible"
     app = visit("4_Counterfactuals.py", audit=done[0])
     people_box = next(control for control in app.segmented_control if control.label == "People")
     people_box.set_value(far).run()
     assert not app.exception, app.exception
     listed = app.dataframe[0].value
     assert sorted(listed["row"]) == sorted(result.people.row[validity.far] + 1)
-    assert listed["the twin is"].str.startswith("far from anything real").all()
-    assert "This twin is far from anything real (distance" in app.warning[0].value
+    assert listed["the twin is"].str.startswith("far from any real person").all()
+    assert "This twin is far from any real person (distance" in app.warning[0].value
     other = visit("4_Counterfactuals.py", audit=done[1])
     assert far not in next(control for control in other.segmented_control if control.label == "People").options
     assert not other.warning
 
 
-def test_how_sure_the_distance_is(done: tuple[str, str], home: Path) -> None:
+def test_the_interval_of_the_distance(done: tuple[str, str], home: Path) -> None:
     app = visit("5_Score_densities.py", audit=done[0])
     with Store(home) as store:
-        found = store.result(done[0]).intervals("ae").distance
+        found = store.result(done[0]).report("ae").intervals.distance
     assert f"AE {100 * found.low:.1f} % to {100 * found.high:.1f} %" in said(app)
     assert "in the group where it is largest" not in said(visit("5_Score_densities.py", audit=done[1]))
 
@@ -736,7 +773,7 @@ def test_a_finished_audit_begins_with_its_verdicts(done: tuple[str, str], home: 
             result = store.result(audit)
         words = said(visit("2_Train.py", audit=audit)).replace("\\", "")
         for method in result.scores:
-            assert f"- **{METHOD_NAMES[method]}**: {result.verdict(method)}" in words
+            assert f"- **{label_of(method)}**: {result.report(method).verdict}" in words
         assert ("Of the 100 twins" in words) == (audit == done[0])
 
 
@@ -744,7 +781,7 @@ def test_a_finished_audit_begins_with_its_verdicts(done: tuple[str, str], home: 
 def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tuple[tuple[str, str], ...]) -> None:
     names = {"group": HOSTILE, "income": "<b>i</b>", "schooling": "[s](http://evil.example)"}
     known = Knowledge(required=(("[s](http://evil.example)", "debt"), *edges), complete=True)
-    config = dataclasses.replace(QUICK, bootstrap=4, methods=("ae",), knowledge=known)
+    config = QUICK.replace(subsamples=4, methods=("ae",), knowledge=known)
     with Store(home) as store:
         table = people(300).drop(columns=["job", "age"]).rename(columns=names)
         audit = finish(store, table, ColumnRoles(HOSTILE, groups=("a", "b")), config, HOSTILE)
@@ -756,11 +793,11 @@ def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tupl
         assert "**b**" not in said(app)
         if page == "3_Causal_graph.py" and not edges:
             assert "This graph was given, not learned" in said(app)
-            assert "No graph sees a path" in said(app)
+            assert "No subsample shows a path" in said(app)
             assert "there is none to cut" in said(app)
         if page == "6_Threshold.py" and not edges:
             assert "No path from" in said(app)
-            assert "None of 4 other graphs sees a path either" in said(app)
+            assert "None of 4 subsamples shows a path either" in said(app)
             assert "Band:" not in said(app)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from cfad_core.core.training import dense_network, network_from_state, network_state, steps_for, train
+from cfad_core.core.training import Passes, dense_network, network_from_state, network_state, steps_for, train
 from tests.conftest import Recorder
 
 
@@ -17,12 +17,14 @@ def run(steps: int, batch_size: int, seed: int = 0, recorder: Recorder | None = 
 
     train(
         step,
-        n_rows=10,
-        batch_size=batch_size,
-        steps=steps,
-        generator=torch.Generator().manual_seed(seed),
-        stage="test",
-        progress=recorder or Recorder(),
+        Passes(
+            n_rows=10,
+            batch_size=batch_size,
+            steps=steps,
+            generator=torch.Generator().manual_seed(seed),
+            stage="test",
+        ),
+        recorder or Recorder(),
     )
     return seen
 

@@ -143,7 +143,7 @@ def test_the_sensitive_attribute_has_effects_on_real_people(cache: Path) -> None
         tables = make(0)
         config = AuditConfig(detector=quick, knowledge=tables.knowledge)
         result = run_audit(tables.train, tables.roles, config, test=tables.test)
-        assert expected <= set(result.scm.affected_names)
+        assert expected <= set(result.model.affected_names)
         assert result.judge is not None
         assert expected <= set(result.judge.affected_names)
         assert np.isfinite(result.people.counterfactual).all()

@@ -27,7 +27,7 @@ def test_a_finding_comes_back_with_its_remedy_in_the_message() -> None:
     back = Finding.from_dict(json.loads(json.dumps(MISSING.to_dict())))
     assert back == Finding("missing", "warning", MISSING.text, column="pay", count=3)
     assert back.to_dict() == MISSING.to_dict()
-    with pytest.raises(InvalidConfigError, match="'notice.severity' must be one of error, warning, info; got 'bad'"):
+    with pytest.raises(InvalidConfigError, match="'notice.severity' cannot be read: Invalid enum value 'bad'"):
         Finding.from_dict({**MISSING.to_dict(), "severity": "bad"})
 
 

@@ -19,7 +19,7 @@ from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.plan import Reproduction, computing_modules, plan, reproduce
 from cfad_core.paper.published import DATASETS, published
 from cfad_core.paper.report import dominating, figures, main_table, markdown, quantile_table, write_report
-from cfad_core.runs.executor import Task
+from cfad_core.runs.tasks import Task
 from tests.conftest import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,11 +19,6 @@ def add(progress: Progress, first: int, second: int) -> dict[str, object]:
     return {"sum": first + second, "threads": os.environ["OMP_NUM_THREADS"]}
 
 
-def many_reports(progress: Progress) -> None:
-    for step in range(20_000):
-        progress.tick("counting", step, 20_000)
-
-
 def refuse(progress: Progress) -> None:
     raise InvalidDataError("First line.\nSecond line.")
 

@@ -191,6 +191,7 @@ def _audit_in_store(
 ) -> tuple[AuditResult, str]:
     """Run the audit as a job, in a process of its own."""
     from cfad_core.data.findings import refuse_errors
+    from cfad_core.data.tables import Tables
     from cfad_core.data.validation import validate
     from cfad_core.runs.child import Child
     from cfad_core.runs.executor import wait_for, work_on, worker_name
@@ -198,15 +199,8 @@ def _audit_in_store(
 
     refuse_errors(validate(table, roles, tests[0]).findings)
     with Store() as store, TerminalProgress() as progress:
-        audit = store.create(
-            table,
-            roles,
-            config,
-            name=options.save,
-            source=options.table.name,
-            test=tests[0],
-            test_counterfactual=tests[1],
-        )
+        tables = Tables.of(table, *tests)
+        audit = store.create(tables, roles, config, name=options.save, source=options.table.name)
         claimed = store.claim(worker_name(), audit)
         if claimed is not None:
             work_on(store, claimed, Child(), also=progress)

@@ -68,7 +68,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 def _compare(options: argparse.Namespace) -> None:
     from cfad_core.core.files import check_file, staged_file
     from cfad_core.paper.problems import check_known, run_benchmark
-    from cfad_core.runs.executor import Task, run_many
+    from cfad_core.runs.tasks import Task, run_many
 
     check_file(options.out)
     datasets, methods = options.datasets or ["synthetic"], options.methods or list(DEFAULT_METHODS)

@@ -21,7 +21,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 def add_roles(parser: argparse.ArgumentParser) -> None:
     required = parser.prog.endswith("audit")
-    parser.add_argument("--sensitive", required=required, metavar="COL", help="the column whose value is flipped")
+    parser.add_argument("--sensitive", required=required, metavar="COL", help="the column whose value is changed")
     groups = parser.add_mutually_exclusive_group()
     groups.add_argument(
         "--groups",

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from cfad_core.apps.dashboard.drafts import again
-from cfad_core.apps.dashboard.services import result_of, store
+from cfad_core.apps.dashboard.services import result_of, store, stored_table
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.looks import Look
+from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.detectors.registry import look_of
 from cfad_core.evaluation.metrics import HEADLINE
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.report import SETTING_NAMES
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def same_but_seed(record: AuditRecord) -> list[AuditRecord]:
@@ -92,12 +93,19 @@ def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tu
 
 def _alike(record: AuditRecord, normalised: Callable[[AuditConfig], AuditConfig]) -> list[AuditRecord]:
     """Audits of the same data and roles whose settings are the same once both are normalised."""
-    wanted = normalised(record.config)
+    wanted, roles = normalised(record.config), _settled_roles(record)
     return [
         other
         for other in store().find()
         if other.schema_version == record.schema_version  # of the same engine
         and other.data_digest == record.data_digest
-        and other.roles_text == record.roles_text
+        and _settled_roles(other) == roles
         and normalised(other.config) == wanted
     ]
+
+
+def _settled_roles(record: AuditRecord) -> ColumnRoles:
+    """With the two groups, which the record of an audit of an older version may leave to its table."""
+    if record.roles.groups is not None or record.roles.cut is not None:
+        return record.roles
+    return resolve_roles(stored_table(record.tables["table"]), record.roles)

@@ -19,7 +19,7 @@ from cfad_core.audit.folder import graph_summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.runs.archive import export_audit
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def offer_downloads(record: AuditRecord) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard.frame import ASSETS
@@ -15,30 +16,28 @@ from cfad_core.data.readers import read_table
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import FILES, fetch, load_adult, load_compas, load_german, state
 from cfad_core.data.sets.synthetic import generate_synthetic
+from cfad_core.data.tables import Tables
 
 
 def demo_draft() -> Draft:
     """Invented people whose true counterfactuals are known and judge the audit."""
     data = generate_synthetic(0)
     return Draft(
-        table=data.train,
+        Tables.of(data.train, data.test, data.test_counterfactual),
         source="synthetic people",
-        test=data.test,
-        test_counterfactual=data.test_counterfactual,
         roles=ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
     )
 
 
 def sample_draft() -> Draft:
-    return Draft(table=read_table(ASSETS / "sample.csv"), source="sample.csv")
+    return Draft(Tables.of(read_table(ASSETS / "sample.csv")), source="sample.csv")
 
 
-def _public(load: Callable[[], object], source: str) -> Draft:
+def _public(load: Callable[[], pd.DataFrame], source: str) -> Draft:
     if any(state(file) != "ready" for file in FILES):
         with st.spinner("Fetching the public data sets, once ..."):
             fetch()
-    table = load()
-    return Draft(table=table, source=source)  # type: ignore[arg-type]
+    return Draft(Tables.of(load()), source)
 
 
 BUILT_IN: dict[str, Callable[[], Draft]] = {
@@ -54,20 +53,11 @@ def start(draft: Draft, config: AuditConfig, name: str, parent: str | None = Non
     """Put the audit into the queue; returns its id."""
     if draft.roles is None:
         raise CfadError("Say first what the columns are for.")
-    return store().create(
-        draft.table,
-        draft.roles,
-        config,
-        name=name,
-        source=draft.source,
-        parent=parent,
-        test=draft.test,
-        test_counterfactual=draft.test_counterfactual,
-    )
+    return store().create(draft.tables, draft.roles, config, name=name, source=draft.source, parent=parent)
 
 
 def again(audit: str, config: AuditConfig, name: str) -> str:
     """The same audit with other settings, as a child of the first."""
-    record, inputs = store().get(audit), store().inputs(audit)
-    draft = Draft(inputs.table, record.source, inputs.test, inputs.test_counterfactual, inputs.roles)
+    request = store().request(audit)
+    draft = Draft(request.tables, store().get(audit).source, request.roles)
     return start(draft, config, name, parent=audit)

@@ -13,7 +13,7 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.formats import duration
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord, Status
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "assets"
@@ -21,7 +21,7 @@ HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
 GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
 THRESHOLD, METHODS, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
 
-STATUS_WORDS = {
+STATUS_WORDS: dict[Status, str] = {
     "queued": "waits",
     "running": "is running",
     "done": "is done",
@@ -100,12 +100,11 @@ def record_or_stop(audit: str) -> AuditRecord:
 def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
     roles = record.roles
-    groups = (
-        " and ".join(as_text(name) for name in roles.grouping.names) if roles.groups or roles.cut is not None else ""
-    )
+    settled = roles.groups is not None or roles.cut is not None  # not in every audit of an older version
+    groups = f" ({' and '.join(as_text(name) for name in roles.grouping.names)})" if settled else ""
     parts = [
         f"Audit **{as_text(record.name)}**",
-        f"sensitive: {as_text(roles.sensitive)} ({groups})",
+        f"sensitive: {as_text(roles.sensitive)}{groups}",
         as_text(record.source),
     ]
     if record.parent is not None:

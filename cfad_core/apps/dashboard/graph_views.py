@@ -15,7 +15,7 @@ from cfad_core.core.formats import percent
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.figures import MOST_BARS, edge_cuts_figure, reach_figure
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 _FOUND = "found in subsamples"
 _GIVEN = "This graph was given, not learned."

@@ -27,7 +27,7 @@ from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.core.formats import counted
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 _NAMES = {".graphml": "GraphML", ".dot": "DOT", ".json": "JSON", ".csv": "CSV"}
 _MIME = {".graphml": "application/xml", ".dot": "text/plain", ".json": "application/json", ".csv": "text/csv"}

@@ -52,6 +52,22 @@ def show_paper_results(source: str) -> None:
         required=True,
     )
     dataset = dataset or names[0]
+    _table(found, dataset)
+    st.plotly_chart(tradeoff(found, dataset), width="stretch", key="paper-tradeoff")
+    better = ", ".join(f"{label_of(name)} at {quantile:g}" for quantile, name in dominating(found, dataset))
+    st.caption(
+        f"Marks along a line: the quantiles {PAPER_QUANTILES[0]:g} (right) to {PAPER_QUANTILES[-1]:g} (left). Left and "
+        f"up is better. Hollow: the paper's point. Baselines that beat Twin in both at one of the quantiles: "
+        f"{better or 'none'}."
+    )
+    if dataset == "synthetic":
+        _synthetic_only(found)
+    else:
+        _real_only(found, dataset)
+
+
+def _table(found: Reproduction, dataset: str) -> None:
+    """Ours, with the paper's numbers in brackets."""
     judge = "the true twins" if dataset == "synthetic" else "an independent causal model"
     header, rows = main_rows(found, dataset)
     st.dataframe(pd.DataFrame(rows, columns=header), width="stretch", hide_index=True)
@@ -68,23 +84,16 @@ def show_paper_results(source: str) -> None:
         + "; ".join(f"{label_of(method)} {_original(found, dataset, method)}" for method in ("dcfod", "fairod"))
         + "."
     )
-    st.plotly_chart(tradeoff(found, dataset), width="stretch", key="paper-tradeoff")
-    better = ", ".join(f"{label_of(name)} at {quantile:g}" for quantile, name in dominating(found, dataset))
-    st.caption(
-        f"Marks along a line: the quantiles {PAPER_QUANTILES[0]:g} (right) to {PAPER_QUANTILES[-1]:g} (left). Left and "
-        f"up is better. Hollow: the paper's point. Baselines that beat Twin in both at one of the quantiles: "
-        f"{better or 'none'}."
-    )
-    if dataset == "synthetic":
-        _synthetic_only(found)
-    else:
-        graph, spread = st.columns(2, gap="large")
-        with graph:
-            st.plotly_chart(learned_graph(found, dataset), width="stretch", key="paper-graph")
-            st.caption("The learned causal graph (seed 0).")
-        with spread:
-            st.plotly_chart(densities(found, dataset), width="stretch", key="paper-densities")
-            st.caption("Scores of each group and, dashed, of its twins (seed 0): AE against CFAD.")
+
+
+def _real_only(found: Reproduction, dataset: str) -> None:
+    graph, spread = st.columns(2, gap="large")
+    with graph:
+        st.plotly_chart(learned_graph(found, dataset), width="stretch", key="paper-graph")
+        st.caption("The learned causal graph (seed 0).")
+    with spread:
+        st.plotly_chart(densities(found, dataset), width="stretch", key="paper-densities")
+        st.caption("Scores of each group and, dashed, of its twins (seed 0): AE against CFAD.")
 
 
 def _original(found: Reproduction, dataset: str, method: str) -> str:

@@ -16,7 +16,7 @@ from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
 from cfad_core.detectors.registry import METHODS
 from cfad_core.figures import training_figure
-from cfad_core.runs.store import AuditRecord, Report
+from cfad_core.runs.model import AuditRecord, Report
 
 STAGE_NAMES: dict[str, str] = {
     "discovery": "Learning the causal graph",
@@ -27,7 +27,7 @@ STAGE_NAMES: dict[str, str] = {
     "judge: refit": "Fitting the judge's model",
     **{method.stage: method.doing for method in METHODS.values() if method.stage is not None},
     "evaluation": "Scoring everybody and their twins",
-    "subsample models": "Learning graphs from halves of the rows",
+    "subsample models": "Learning a causal model from each subsample",
     "uncertainty": "Measuring the uncertainty",
 }
 
@@ -93,7 +93,7 @@ def _curve(record: AuditRecord, reports: list[Report], key: str, name: str, read
     series = {}
     for stage in _stages(record):
         points = [
-            (report.at, report.numbers[key]) for report in reports if report.stage == stage and key in report.numbers
+            (report.at, report.values[key]) for report in reports if report.stage == stage and key in report.values
         ]
         if len(points) > 1:
             at, values = np.array(points).T

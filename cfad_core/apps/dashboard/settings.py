@@ -11,7 +11,7 @@ from cfad_core.detectors.registry import METHODS
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig | None]:
-    """Name and settings, as the person sets them; None while something stands in the way."""
+    """Name and settings, as the person sets them; None while something prevents the audit."""
     left, right = st.columns([2, 1])
     name = left.text_input("Name of the audit", value=now.source, max_chars=200)
     presets: list[PresetName] = ["fast", "paper"]
@@ -23,32 +23,9 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
         help="Paper: the graph autoencoder and the settings of its authors (DCFOD with one cluster, FairOD without its "
         "fairness losses); slower.",
     )
-    base = preset(kind)
-    methods = _choose_methods()
+    base = preset(kind).replace(methods=_choose_methods())
     with st.expander("Settings that matter"):
-        one, two, three, four = st.columns(4)
-        quantile = one.slider(
-            "Threshold: quantile of training scores",
-            0.80,
-            0.999,
-            base.quantile,
-            0.001,
-            format="%.3f",
-            help="It can be moved later.",
-        )
-        weight = two.number_input(
-            "Fairness weight (lambda)",
-            0.0,
-            100.0,
-            base.detector.fairness_weight,
-            0.5,
-            placeholder="automatic",
-            help="How hard people and their twins are made alike. Left empty, it follows the scale of the columns.",
-        )
-        rate = three.number_input(
-            "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
-        )
-        seed = int(four.number_input("Seed", 0, 2**31 - 1, 0, 1, help="The same seed gives the same audit."))
+        config = _choose_training(base)
         one, two = st.columns([1, 2])
         with one:
             subsamples = _choose_subsamples(base.subsamples)
@@ -56,16 +33,37 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
             knowledge = _choose_knowledge(now)
     if subsamples is None or knowledge is None:
         return name, None
-    config = preset(
-        kind,
-        methods=methods,
-        seed=seed,
-        quantile=float(quantile),
-        subsamples=subsamples,
-        knowledge=knowledge,
+    return name, config.replace(subsamples=subsamples, knowledge=knowledge)
+
+
+def _choose_training(base: AuditConfig) -> AuditConfig:
+    """Threshold, fairness weight, learning rate and seed."""
+    one, two, three, four = st.columns(4)
+    quantile = one.slider(
+        "Threshold: quantile of training scores",
+        0.80,
+        0.999,
+        base.quantile,
+        0.001,
+        format="%.3f",
+        help="It can be moved later.",
     )
+    weight = two.number_input(
+        "Fairness weight (lambda)",
+        0.0,
+        100.0,
+        base.detector.fairness_weight,
+        0.5,
+        placeholder="automatic",
+        help="How hard people and their twins are made alike. Left empty, it follows the scale of the columns.",
+    )
+    rate = three.number_input(
+        "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
+    )
+    seed = int(four.number_input("Seed", 0, 2**31 - 1, 0, 1, help="The same seed gives the same audit."))
+    config = base.replace(seed=seed, quantile=float(quantile))
     lambda_ = None if weight is None else float(weight)
-    return name, config.with_detector(fairness_weight=lambda_, fair_learning_rate=float(rate))
+    return config.with_detector(fairness_weight=lambda_, fair_learning_rate=float(rate))
 
 
 def _choose_subsamples(usual: int) -> int | None:

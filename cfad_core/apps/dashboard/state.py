@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import pandas as pd
 import streamlit as st
 
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.tables import digest
+from cfad_core.data.tables import Tables
 
 
 @dataclass(frozen=True)
 class Draft:
     """An audit that is being prepared."""
 
-    table: pd.DataFrame
+    tables: Tables
     source: str
-    test: pd.DataFrame | None = None
-    test_counterfactual: pd.DataFrame | None = None
     roles: ColumnRoles | None = None
     roots: tuple[str, ...] = ()
 
-    @cached_property
+    @property
+    def table(self) -> pd.DataFrame:
+        return self.tables.table
+
+    @property
+    def test(self) -> pd.DataFrame | None:
+        return self.tables.test
+
+    @property
     def key(self) -> str:
-        """Tells this table from any other, for what is remembered about it."""
-        return digest(self.table)[:12]
+        """Names this table and no other, for what is remembered about it."""
+        return self.tables.digests["table"][:12]
 
 
 def draft() -> Draft | None:

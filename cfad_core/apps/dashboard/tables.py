@@ -16,7 +16,7 @@ from cfad_core.core.config import DEFAULT_METHODS
 from cfad_core.core.formats import percent
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 
 def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRecord | None:

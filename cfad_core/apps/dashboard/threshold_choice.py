@@ -2,81 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import get_args
 
+import numpy as np
 import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.services import curves_of
-from cfad_core.apps.dashboard.thresholds import quantile, threshold_for
+from cfad_core.apps.dashboard.thresholds import threshold_for
+from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.config import METHOD_NAMES
-from cfad_core.runs.store import AuditRecord
+from cfad_core.detectors.registry import label_of
+from cfad_core.runs.model import AuditRecord, ChosenThreshold, WayOfChoosing
+
+_LOWEST, _HIGHEST = 0.5, 0.999  # quantiles that can be chosen
 
 
-def choose(record: AuditRecord, result: AuditResult) -> dict[str, Any]:
-    """Method, threshold, and how it was chosen, as it would be saved. Every audit has widgets of its own."""
-    saved, key = record.threshold or {}, record.id
-    methods = list(result.scores)
+def choose(record: AuditRecord, result: AuditResult) -> ChosenThreshold:
+    """The method and its threshold, as they would be saved. Every audit has widgets of its own."""
+    saved, methods = record.threshold, list(result.scores)
     if len(methods) < 4:
         left, middle, right = st.columns([1, 1.4, 2])
     else:  # their names need a line of their own
         left = st.container()
         middle, right = st.columns([1.4, 3])
-    default = saved.get("method", "cfad" if "cfad" in methods else methods[0])
+    default = saved.method if saved is not None else "cfad" if "cfad" in methods else methods[0]
     method = left.segmented_control(
         "Method",
         methods,
         default=default,
-        format_func=lambda name: METHOD_NAMES.get(name, name),
+        format_func=label_of,
         required=True,
-        key=f"method-{key}",
-        help=HELP["methods"],
+        key=f"method-{record.id}",
+        help=HELP["method"],
     )
     method = method or default
-    curves = curves_of(record, method)
-    ways = ["quantile", "score", "investigations"]
+    ways: list[WayOfChoosing] = list(get_args(WayOfChoosing))
     by = middle.segmented_control(
-        "Choose by", ways, default=saved.get("by", "quantile"), required=True, key=f"by-{key}"
+        "Choose by", ways, default="quantile" if saved is None else saved.by, required=True, key=f"by-{record.id}"
     )
-    mine = saved if saved.get("method") == method and saved.get("by") == by else {}
-    chosen: dict[str, Any] = {"method": method, "by": by or "quantile"}
+    before = saved if saved is not None and (saved.method, saved.by) == (method, by) else None
+    report, key = result.report(method), f"{record.id}-{method}"
     with right:
         if by == "score":
-            low, high = float(curves.scores[0]), float(quantile(curves.scores, 0.99))
-            if high <= low:  # all scores are the same
-                return chosen | {"value": low, "how": f"score {low:.4g}"}
-            first = min(high, max(low, float(mine.get("value", result.threshold(method)))))
-            value = st.slider(
-                "Score above which people are flagged",
-                low,
-                high,
-                first,
-                step=(high - low) / 1000.0,
-                format="%.4g",
-                key=f"s-{key}-{method}",
-            )
-            return chosen | {"value": float(value), "how": f"score {value:.4g}"}
+            return _by_score(report, report.threshold if before is None else before.value, key)
         if by == "investigations":
-            total = len(curves.scores)
-            first = int(mine.get("count", round(total * (1.0 - result.config.quantile))))
-            count = int(
-                st.number_input("How many people can be investigated", 0, total, first, key=f"n-{key}-{method}")
-            )
-            return chosen | {
-                "value": threshold_for(curves.scores, count),
-                "count": count,
-                "how": f"{count} investigations",
-            }
-        first = float(mine.get("quantile", result.config.quantile))
-        share = st.slider(
-            "Quantile of training scores",
-            0.5,
-            0.999,
-            first,
-            0.001,
-            format="%.3f",
-            key=f"q-{key}-{method}",
-            help=HELP["quantile"],
-        )
-        return chosen | {"value": quantile(curves.train, share), "quantile": share, "how": f"quantile {share:g}"}
+            usual = round(len(report.ascending) * (1.0 - result.config.quantile))
+            return _by_investigations(report, usual if before is None else before.count or 0, key)
+        share = None if before is None else before.quantile
+        return _by_quantile(report, result.config.quantile if share is None else share, key)
+
+
+def _by_score(report: MethodReport, first: float, key: str) -> ChosenThreshold:
+    low, high = float(report.ascending[0]), float(np.quantile(report.ascending, 0.99))
+    if high <= low:  # all scores are the same
+        return ChosenThreshold(report.method, "score", low)
+    value = st.slider(
+        "Score above which people are flagged",
+        low,
+        high,
+        min(high, max(low, first)),
+        step=(high - low) / 1000.0,
+        format="%.4g",
+        key=f"s-{key}",
+    )
+    return ChosenThreshold(report.method, "score", float(value))
+
+
+def _by_investigations(report: MethodReport, first: int, key: str) -> ChosenThreshold:
+    total = len(report.ascending)
+    count = int(st.number_input("How many people can be investigated", 0, total, min(total, first), key=f"n-{key}"))
+    return ChosenThreshold(report.method, "investigations", threshold_for(report.ascending, count), count=count)
+
+
+def _by_quantile(report: MethodReport, first: float, key: str) -> ChosenThreshold:
+    share = st.slider(
+        "Quantile of training scores",
+        _LOWEST,
+        _HIGHEST,
+        min(_HIGHEST, max(_LOWEST, first)),
+        0.001,
+        format="%.3f",
+        key=f"q-{key}",
+        help=HELP["quantile"],
+    )
+    return ChosenThreshold(report.method, "quantile", report.threshold_at(share), quantile=share)

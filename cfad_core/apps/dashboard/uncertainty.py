@@ -14,7 +14,7 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import percent
 from cfad_core.evaluation.intervals import ENOUGH, Interval
 from cfad_core.evaluation.plausibility import Plausibility
-from cfad_core.runs.store import AuditRecord
+from cfad_core.runs.model import AuditRecord
 
 LONGEST = 2000  # of a verdict, which names columns
 

@@ -28,7 +28,7 @@ from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
-from cfad_core.core.training import dense_network, train
+from cfad_core.core.training import Passes, dense_network, train
 
 _CHANNELS = 8  # of the hidden representation of one variable
 _RHO_MAX = 1e8
@@ -113,14 +113,16 @@ class GraphAutoencoder:
             h, _ = acyclicity(learned, belongs)
             train(
                 step,
-                n_rows=len(self.x),
-                batch_size=self.config.batch_size,
-                steps=steps,
-                generator=self.generator,
-                stage="discovery",
-                progress=progress,
-                done=k * steps,
-                total=rounds * steps,
+                Passes(
+                    n_rows=len(self.x),
+                    batch_size=self.config.batch_size,
+                    steps=steps,
+                    generator=self.generator,
+                    stage="discovery",
+                    done=k * steps,
+                    total=rounds * steps,
+                ),
+                progress,
                 extra={"h": h, "edges": float(np.count_nonzero(np.abs(learned) > 0.1 * np.abs(learned).max()))},
             )
             h, _ = acyclicity(self.graph(), belongs)
@@ -161,12 +163,14 @@ class GraphAutoencoder:
 
         train(
             step,
-            n_rows=len(self.x),
-            batch_size=self.config.batch_size,
-            steps=self.config.decoder_steps,
-            generator=self.generator,
-            stage="refit",
-            progress=progress,
+            Passes(
+                n_rows=len(self.x),
+                batch_size=self.config.batch_size,
+                steps=self.config.decoder_steps,
+                generator=self.generator,
+                stage="refit",
+            ),
+            progress,
         )
 
     def reconstruct(self, x: Floats, weights: Floats) -> Floats:

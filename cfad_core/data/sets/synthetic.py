@@ -1,4 +1,4 @@
-"""A world whose counterfactuals are known: the synthetic data set of the paper, in worlds that can be learnt.
+"""A world whose twins are known: the synthetic data set of the paper, in worlds that can be learnt.
 
 Structural equations over ``S`` (a root), ``X1 .. Xm`` and a decision ``Y`` that nothing depends on::
 
@@ -6,7 +6,7 @@ Structural equations over ``S`` (a root), ``X1 .. Xm`` and a decision ``Y`` that
     y   = sum_j A[j, Y] * x_j,                       A[S, Y] = 1.5
 
 Rows are kept by where ``y`` falls in both worlds, so that half of the people keep their label when ``S``
-is flipped and half change it. The true graph and the true counterfactuals are for judging only.
+is flipped and half change it. The true graph and the true twins are for judging only.
 
 Choosing rows by ``y`` can hide the answer from everybody (see ``Worlds``); such graphs are
 replaced by the next one of the seed's stream, as are those that cannot fill their cells.

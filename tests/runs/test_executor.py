@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 import signal
@@ -14,36 +13,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import psutil
 import pytest
 
+from cfad_core.audit.folder import summary
 from cfad_core.audit.run import run_audit
-from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig
-from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError, InvalidDataError
-from cfad_core.core.progress import Progress
-from cfad_core.data.roles import ColumnRoles
-from cfad_core.runs import executor as jobs
+from cfad_core.core.config import AuditConfig, DiscoveryConfig
+from cfad_core.core.errors import CfadError, InvalidConfigError, InvalidDataError
+from cfad_core.data.tables import Tables
+from cfad_core.runs import executor
 from cfad_core.runs.child import Child
-from cfad_core.runs.executor import (
-    DaskExecutor,
-    Executor,
-    Task,
-    is_alive,
-    run_many,
-    start_executor,
-    wait_for,
-    work_on,
-    worker_name,
-)
-from cfad_core.runs.store import AuditRecord, Store
-from tests.conftest import Recorder, make_people
+from cfad_core.runs.dask import DaskExecutor
+from cfad_core.runs.executor import Executor, is_alive, start_executor, wait_for, watched, work_on, worker_name
+from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.store import Store
+from tests.runs.conftest import QUICK, ROLES, TABLE, claim, computing, new_cluster, put, worker_of
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
-QUICK = AuditConfig(bootstrap=4, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
-TABLE = make_people(300, seed=0)
 WAIT = 90.0
 
 
@@ -51,14 +38,6 @@ WAIT = 90.0
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store(tmp_path / "home") as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as made:
-        yield made.scheduler_address
 
 
 @pytest.fixture(params=["local", "dask"])
@@ -74,23 +53,19 @@ def start(request: pytest.FixtureRequest, store: Store) -> Iterator[Callable[[],
         return running[-1]
 
     yield begin
-    for executor in running:
-        executor.close()
+    for one in running:
+        one.close()
 
 
-def put(store: Store, config: AuditConfig = QUICK, table: pd.DataFrame = TABLE) -> str:
-    return store.create(table, ROLES, config, name="An audit")
-
-
-def endless(stage: str) -> tuple[AuditConfig, pd.DataFrame]:
-    """Settings and a table that keep an audit in one stage for minutes."""
+def endless(stage: str) -> AuditConfig:
+    """Settings that keep an audit in one stage for minutes."""
     detector = QUICK.detector
     if stage == "autoencoder":
-        return dataclasses.replace(QUICK, detector=dataclasses.replace(detector, epochs=10**6)), TABLE
+        return QUICK.replace(detector=detector.replace(epochs=10**6))
     if stage == "fair fine-tuning":
-        return dataclasses.replace(QUICK, detector=dataclasses.replace(detector, fair_epochs=10**6)), TABLE
+        return QUICK.replace(detector=detector.replace(fair_epochs=10**6))
     slow = DiscoveryConfig(mode="paper", rounds=1000, steps_per_round=10**6)
-    return dataclasses.replace(QUICK, discovery=slow), TABLE
+    return QUICK.replace(discovery=slow)
 
 
 def until(store: Store, audit: str, condition: Callable[[AuditRecord], bool]) -> AuditRecord:
@@ -101,49 +76,42 @@ def until(store: Store, audit: str, condition: Callable[[AuditRecord], bool]) ->
     return record
 
 
-def computing() -> list[psutil.Process]:
-    """The children that compute for this process, wherever among its descendants; not those that wait for a task."""
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if "cfad_core.runs.child" in process.cmdline() and process.cpu_times().user > 0.0:
-                found.append(process)
-        except psutil.NoSuchProcess:
-            continue
-    return found
-
-
 def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor]) -> None:
-    audits = [put(store), put(store, dataclasses.replace(QUICK, seed=1))]
+    audits = [put(store), put(store, config=QUICK.replace(seed=1))]
     start()
     for audit in audits:
         record = wait_for(store, audit, WAIT)
         assert (record.status, record.progress, record.error) == ("done", 1.0, ""), record
         assert record.seconds is not None
     result = store.result(audits[0])
-    direct = run_audit(store.inputs(audits[0]).table, ROLES, QUICK)
+    direct = run_audit(TABLE, ROLES, QUICK)
     assert np.array_equal(result.people.factual, direct.people.factual)
-    assert store.get(audits[0]).data_digest == result.data_digest
+    assert list(result.scores) == list(direct.scores)
+    for method, scores in direct.scores.items():  # the job may compute with more threads
+        np.testing.assert_allclose(result.scores[method].factual, scores.factual, rtol=1e-4)
+        np.testing.assert_allclose(result.scores[method].counterfactual, scores.counterfactual, rtol=1e-4)
+    assert store.get(audits[0]).data_digest == result.provenance.data_digest
     reports = store.reports(audits[0])
     stages = list(dict.fromkeys(report.stage for report in reports))
     assert stages[0] == "discovery"
-    assert stages[-3:] == ["evaluation", "subsample models", "how sure"]
-    assert {"loss", "h", "edges"} <= set(next(r for r in reports if r.stage == "discovery").numbers)
-    assert "loss" in next(r for r in reports if r.stage == "autoencoder").numbers
+    assert stages[-3:] == ["evaluation", "subsample models", "uncertainty"]
+    for stage, names in {"discovery": ("loss", "h", "edges"), "autoencoder": ("loss",)}.items():
+        values = next(report.values for report in reports if report.stage == stage)
+        assert all(np.isfinite(values[name]) for name in names)
 
 
 @pytest.mark.parametrize("stage", ["discovery", "autoencoder", "fair fine-tuning"])
-def test_cancelling_takes_two_seconds_at_most_and_is_no_error(
+def test_cancelling_stops_an_audit_in_the_middle_of_a_stage_and_is_no_error(
     store: Store, start: Callable[[], Executor], stage: str
 ) -> None:
-    audit = put(store, *endless(stage))
+    audit = put(store, config=endless(stage))
     start()
     until(store, audit, lambda record: record.stage == stage)
-    began = time.monotonic()
+    (child,) = computing()
     store.request_cancel(audit)
-    record = wait_for(store, audit, WAIT)
-    assert time.monotonic() - began < 2.5  # two seconds, and what this test's own look at it takes
-    assert (record.status, record.error) == ("cancelled", "")
+    record = wait_for(store, audit, WAIT)  # the stage itself would take much longer
+    assert (record.status, record.stage, record.error) == ("cancelled", stage, "")
+    assert not child.is_running()
     assert not store.folder(audit).exists()
     following = put(store)
     assert wait_for(store, following, WAIT).status == "done"
@@ -152,7 +120,7 @@ def test_cancelling_takes_two_seconds_at_most_and_is_no_error(
 def test_a_killed_process_fails_with_a_sentence_and_the_next_audit_runs(
     store: Store, start: Callable[[], Executor]
 ) -> None:
-    audit = put(store, *endless("autoencoder"))
+    audit = put(store, config=endless("autoencoder"))
     start()
     until(store, audit, lambda record: record.stage == "autoencoder")
     (child,) = computing()
@@ -167,7 +135,8 @@ def test_a_killed_process_fails_with_a_sentence_and_the_next_audit_runs(
 
 
 def test_a_table_that_cannot_be_audited_fails_with_its_problems(store: Store, start: Callable[[], Executor]) -> None:
-    audit = put(store, table=TABLE.assign(extra=np.inf, name=[f"person {k}" for k in range(300)]))
+    table = TABLE.assign(extra=np.inf, name=[f"person {k}" for k in range(300)])
+    audit = store.create(Tables.of(table), ROLES, QUICK, name="An audit")
     start()
     record = wait_for(store, audit, WAIT)
     assert record.status == "failed"
@@ -175,16 +144,11 @@ def test_a_table_that_cannot_be_audited_fails_with_its_problems(store: Store, st
 
 
 def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
-    from distributed import LocalCluster
-
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as own,
-        DaskExecutor(store, own.scheduler_address),
-    ):
-        audit = put(store, *endless("autoencoder"))
+    with new_cluster() as address, DaskExecutor(store, address):
+        audit = put(store, config=endless("autoencoder"))
         until(store, audit, lambda record: record.stage == "autoencoder")
         (child,) = computing()
-        os.kill(int(str(store.get(audit).worker).partition("#")[0].split(":")[-2]), signal.SIGKILL)
+        os.kill(int(worker_of(store.get(audit)).partition("#")[0].split(":")[-2]), signal.SIGKILL)
         record = wait_for(store, audit, WAIT)
         assert record.status == "failed"
         assert "The cluster's worker that computed this died" in record.error
@@ -210,7 +174,7 @@ time.sleep(600)
 
 
 def test_a_killed_server_loses_nothing(store: Store) -> None:
-    running, waiting = put(store, *endless("fair fine-tuning")), put(store)
+    running, waiting = put(store, config=endless("fair fine-tuning")), put(store)
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(store.home)], cwd=ROOT)
     until(store, running, lambda record: record.stage == "fair fine-tuning")
     (child,) = computing()
@@ -227,11 +191,11 @@ def test_a_killed_server_loses_nothing(store: Store) -> None:
         until(store, running, lambda record: record.stage == "fair fine-tuning")
         store.request_cancel(running)
         assert wait_for(store, running, WAIT).status == "cancelled"
-        assert {report.stage for report in store.reports(running)} >= {"discovery"}
+        assert store.reports(running)[0].stage == "discovery"  # from the beginning
 
 
 def test_closing_interrupts_what_runs(store: Store) -> None:
-    audit = put(store, *endless("autoencoder"))
+    audit = put(store, config=endless("autoencoder"))
     with Executor(store):
         until(store, audit, lambda record: record.stage == "autoencoder")
     record = store.get(audit)
@@ -240,9 +204,9 @@ def test_closing_interrupts_what_runs(store: Store) -> None:
 
 
 def test_two_workers_work_at_once(store: Store) -> None:
-    audits = [put(store, *endless("autoencoder")) for _ in range(3)]
-    with Executor(store, workers=2) as executor:
-        assert executor.threads == max(1, (os.cpu_count() or 1) // 2)
+    audits = [put(store, config=endless("autoencoder")) for _ in range(3)]
+    with Executor(store, workers=2) as crew:
+        assert crew.threads == max(1, (os.cpu_count() or 1) // 2)
         for audit in audits[:2]:
             until(store, audit, lambda record: record.stage == "autoencoder")
         assert store.get(audits[2]).status == "queued"
@@ -263,45 +227,30 @@ def test_waiting_has_an_end(store: Store) -> None:
 
 def test_who_is_alive(store: Store) -> None:
     put(store)
-    claimed = store.claim(worker_name())
+    claimed = claim(store, worker_name())
 
     def alive(worker: str, heartbeat: float) -> bool | None:
         return is_alive(dataclasses.replace(claimed, worker=worker, heartbeat=heartbeat))
 
     now = time.time()
     host, process, began = worker_name().rsplit(":", 2)
-    assert alive(str(claimed.worker), now) is True
-    assert alive(str(claimed.worker), now - 100) is False  # of this process, and nobody here watches it
+    assert alive(worker_of(claimed), now) is True
+    assert alive(worker_of(claimed), now - 100) is False  # of this process, and nobody here watches it
     assert alive(f"{host}:{process}:{float(began) - 100}#1", now) is False  # the same number, another process
     assert alive(f"{host}:999999999:{began}#1", now) is False
     assert alive(f"elsewhere:{process}:{began}#1", now) is None
     assert alive("", now) is None
 
 
-def test_a_run_that_was_given_up_cannot_end_the_next_one(store: Store) -> None:
-    audit = put(store)
-    first = store.claim("one")
-    store.stop(audit, "interrupted", worker=first.worker)
-    store.requeue(audit)
-    second = store.claim("one")
-    assert first.worker != second.worker
-    assert store.beat(audit, first.worker) is True  # it is to stop
-    assert store.beat(audit, second.worker) is False
-    store.report(audit, "discovery", 1, 2, {}, 0.5, first.worker)
-    assert store.reports(audit) == []
-    for end in (
-        lambda: store.stop(audit, "cancelled", worker=first.worker),
-        lambda: store.finish(audit, {}, first.worker),
-    ):
-        end()
-        assert store.get(audit).status == "running"
-
-
 def test_a_run_that_nobody_watches_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_SETTLED", 0.5)
     audit = put(store)
-    store.claim(worker_name(), audit)
-    time.sleep(0.6)
+    record = claim(store, worker_name(), audit)
+    store.recover(is_alive)
+    assert store.get(audit).status == "running"  # it was claimed just now
+    monkeypatch.setattr(executor, "_SETTLED", 0.0)
+    with watched(record):
+        store.recover(is_alive)
+    assert store.get(audit).status == "running"
     store.recover(is_alive)
     assert store.get(audit).status == "interrupted"
 
@@ -323,69 +272,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_a_clear_failure_and_leaves_the_store_whole(small_disk: Path) -> None:
     with Store(small_disk / "home") as store:
         earlier = put(store)
-        work_on(store, store.claim(worker_name(), earlier), Child(1))
+        work_on(store, claim(store, worker_name(), earlier), Child(1))
         assert store.get(earlier).status == "done", store.get(earlier)
-        wide = dataclasses.replace(QUICK, detector=dataclasses.replace(QUICK.detector, width=200))
-        audit = put(store, wide)
+        wide = QUICK.replace(detector=QUICK.detector.replace(width=200))
+        audit = put(store, config=wide)
         filler = small_disk / "filler"
         with filler.open("wb") as stream:
             stream.write(b"x" * max(0, shutil.disk_usage(small_disk).free - 400_000))
-        work_on(store, store.claim(worker_name(), audit), Child(1))
+        work_on(store, claim(store, worker_name(), audit), Child(1))
         record = store.get(audit)
         assert record.status == "failed"
-        assert "The disk is full" in record.error or "disk is full" in record.error, record
+        assert "disk is full" in record.error, record  # by our own sentence, or the database's
         assert not list((store.home / "audits").glob("*/.staged-*"))
-        assert store.result(earlier).summary()["n_test"] == 75
+        assert summary(store.result(earlier))["n_test"] == 75
         filler.unlink()
         store.requeue(audit)
-        work_on(store, store.claim(worker_name(), audit), Child(1))
+        work_on(store, claim(store, worker_name(), audit), Child(1))
         assert store.get(audit).status == "done"
-
-
-# Many independent runs
-
-
-def square(progress: Progress, number: int) -> dict[str, int]:
-    progress.tick("squaring", 1, 1)
-    if number < 0:
-        raise InvalidDataError(f"{number} is negative.")
-    return {"square": number * number}
-
-
-def forever(progress: Progress) -> None:
-    while True:
-        progress.tick("waiting", 0, 1)
-        time.sleep(0.05)
-
-
-def squares(*numbers: int) -> list[Task]:
-    return [Task("tests.runs.test_jobs:square", {"number": number}) for number in numbers]
-
-
-def test_many_runs_here_and_on_a_cluster(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = [{"square": 9}, {"square": 4}, {"square": 1}]
-    recorder = Recorder()
-    assert run_many(squares(3, 2, 1), workers=2, progress=recorder) == expected
-    assert recorder.heard[-1][:3] == ("runs", 3, 3)
-    assert run_many(squares(3, 2, 1), scheduler=cluster) == expected
-    assert run_many([]) == []
-
-
-def test_one_failure_ends_all_runs(cluster: str) -> None:
-    tasks = [*squares(-5), Task("tests.runs.test_jobs:forever", {})]
-    with pytest.raises(InvalidDataError, match="-5 is negative"):
-        run_many(tasks, workers=2)
-    with pytest.raises(InvalidDataError, match="-5 is negative"):
-        run_many(squares(-5), scheduler=cluster)
-    assert not [child for child in computing() if child.parent() == psutil.Process()]
-
-
-def test_many_runs_can_be_cancelled() -> None:
-    with pytest.raises(AuditCancelled):
-        run_many([Task("tests.runs.test_jobs:forever", {})], progress=Recorder(stop_in="runs"))
-    assert not [child for child in computing() if child.parent() == psutil.Process()]
-
-
-def test_results_are_plain() -> None:
-    (found,) = run_many(squares(2))
-    json.dumps(found)

@@ -1,0 +1,70 @@
+"""Audits on a Dask cluster. Dask itself is imported by whoever uses a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from cfad_core.core.errors import CfadError
+from cfad_core.runs.child import Child
+from cfad_core.runs.executor import Executor, watched, work_on, worker_name
+from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.store import Store
+
+_CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out of memory. Start it again."
+
+
+class DaskExecutor(Executor):
+    """Runs the audits of the queue on a Dask cluster: each thread here watches a task there, one for each worker."""
+
+    def __init__(self, store: Store, address: str) -> None:
+        self._client = connect(address)
+        super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
+
+    def _spare(self) -> None:
+        return None
+
+    def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
+        place = (str(self.store.home), self.store.url, record.id, str(record.worker))
+        with watched(record):  # until a worker of the cluster has it
+            try:
+                self._client.submit(_work_on_cluster, *place, pure=False).result()
+            except Exception as error:
+                _fail_on_cluster(self.store, record.id, str(record.worker), f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        super().close()
+        self._client.close()
+
+
+def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
+    from distributed import get_worker
+
+    with Store(Path(home), url) as store:
+        if store.take_over(audit, sender, f"{worker_name()}#{sender.rpartition('#')[2]}"):
+            work_on(store, store.get(audit), Child(get_worker().state.nthreads))
+        else:  # Dask gives the tasks of a dead worker to the next one
+            _fail_on_cluster(store, audit, sender)
+
+
+def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -> None:
+    """The worker died that had this run, if it is still this run: its token stays when a worker takes it over."""
+    now = str(store.get(audit).worker)
+    if now.rpartition("#")[2] == sender.rpartition("#")[2]:
+        store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
+
+
+def connect(address: str) -> Any:
+    """A client of the cluster whose scheduler is at this address.
+
+    Raises
+    ------
+    CfadError
+        If it cannot be reached.
+    """
+    from distributed import Client
+
+    try:
+        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CfadError(f"Cannot reach the Dask scheduler at '{address}': {error}") from error

@@ -1,0 +1,148 @@
+"""The queue of audits: what jobs do. A worker takes an audit, reports how far it is, and says how it ended."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
+from cfad_core.core.errors import CfadError, InvalidDataError
+from cfad_core.runs.index import Index
+from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
+
+
+class Queue(Index):
+    """Audits that wait, run and end. What a worker writes counts only while the audit is its own run."""
+
+    def claim(self, worker: str, audit: str | None = None) -> AuditRecord | None:
+        """Take the oldest audit of the queue (or the one that is named), if it is there; nobody else gets it."""
+        oldest = (
+            sa.select(AUDITS.c.id)
+            .where(AUDITS.c.status == "queued", sa.true() if audit is None else AUDITS.c.id == audit)
+            .order_by(AUDITS.c.created, AUDITS.c.id)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        )
+        now = time.time()
+        worker = f"{worker}#{secrets.token_hex(4)}"  # this run, not an earlier one of the same worker
+        taken = {"status": "running", "worker": worker, "started": now, "heartbeat": now, "finished": None}
+        query = sa.update(AUDITS).where(AUDITS.c.id == oldest.scalar_subquery(), AUDITS.c.status == "queued")
+        with self._engine.begin() as connection:
+            found = connection.execute(query.values(taken).returning(AUDITS.c.id)).scalar()
+        return None if found is None else self.get(found)
+
+    def take_over(self, audit: str, worker: str, successor: str) -> bool:
+        """Hand a running audit from one worker to the next; False if it is not the first one's any more."""
+        values = {"worker": successor, "heartbeat": time.time()}
+        with self._engine.begin() as connection:
+            return connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(values)).rowcount == 1
+
+    def report(self, audit: str, report: Report, progress: float, worker: str | None = None) -> None:
+        """Keep a report of a running audit (of the named worker's run; any run's, if none is named).
+
+        Parameters
+        ----------
+        progress : the share of the whole audit that is done
+        """
+        now = time.time()
+        line = {"audit": audit, "at": now, "values": dict(report.values)}
+        line |= {name: getattr(report, name) for name in ("stage", "step", "total")}
+        with self._engine.begin() as connection:
+            change = {"stage": report.stage, "progress": progress, "heartbeat": now}
+            if connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(change)).rowcount:
+                connection.execute(sa.insert(REPORTS).values(line))
+
+    def beat(self, audit: str, worker: str | None = None) -> bool:
+        """Say that its worker is alive; returns whether it is to stop: it was asked to, or is not its run any more."""
+        with self._engine.begin() as connection:
+            query = sa.update(AUDITS).where(*_run(audit, worker)).values(heartbeat=time.time())
+            asked = connection.execute(query.returning(AUDITS.c.cancel_requested)).scalar()
+        return asked is None or bool(asked)
+
+    def finish(self, audit: str, metrics: Mapping[str, Any], worker: str | None = None) -> None:
+        """The folder is complete."""
+        self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics))
+
+    def stop(self, audit: str, status: Status, error: str = "", details: str = "", worker: str | None = None) -> None:
+        """It ended as failed, cancelled or interrupted."""
+        self._end(audit, worker, status, error=error, details=details)
+
+    def clear_staged(self, audit: str) -> None:
+        """Remove what a process that was killed had not finished writing."""
+        for staged in self.folder(audit).glob(".staged-*"):
+            shutil.rmtree(staged, ignore_errors=True)
+
+    def request_cancel(self, audit: str) -> None:
+        """Cancel a queued audit at once, and ask a running one to stop; others are left as they are."""
+        self.get(audit)
+        with self._engine.begin() as connection:
+            one = AUDITS.c.id == audit
+            queued = {"status": "cancelled", "finished": time.time(), "cancel_requested": True}
+            connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "queued").values(queued))
+            connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "running").values(cancel_requested=True))
+
+    def requeue(self, audit: str) -> None:
+        """Start an audit again that did not get to its end.
+
+        Raises
+        ------
+        InvalidDataError
+            If it is queued, running or done.
+        """
+        fresh = {"status": "queued", "stage": "", "progress": 0.0, "cancel_requested": False}
+        fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION}
+        times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
+        with self._engine.begin() as connection:
+            query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(ENDED_EARLY))
+            again = connection.execute(query.values({**fresh, **times}).returning(AUDITS.c.id)).first()
+            if again is not None:
+                connection.execute(sa.delete(REPORTS).where(REPORTS.c.audit == audit))
+        if again is None:
+            raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; it cannot be started again.")
+
+    def recover(self, is_alive: Callable[[AuditRecord], bool | None], stale_after: float = 60.0) -> list[str]:
+        """Settle what dead processes left; returns the audits that were interrupted.
+
+        Parameters
+        ----------
+        is_alive : whether the worker of a running audit is; None if it lives on another machine and cannot be asked:
+            then it counts as dead once it has not been heard of for ``stale_after`` seconds
+        """
+        interrupted = []
+        for record in self.find(status="running"):
+            alive = is_alive(record)
+            if alive is None:
+                alive = time.time() - (record.heartbeat or 0.0) < stale_after
+            if not alive and not self._settle(record):
+                interrupted.append(record.id)
+        self._drop_unknown_folders()
+        self._drop_unused_tables()
+        return interrupted
+
+    def _settle(self, record: AuditRecord) -> bool:
+        """End a run whose worker is dead; returns whether its result is whole."""
+        self.clear_staged(record.id)
+        try:  # it may have died between its last file and its last word
+            self.finish(record.id, headline(load_audit(self.folder(record.id))), record.worker)
+        except CfadError:
+            shutil.rmtree(self.folder(record.id), ignore_errors=True)
+            message = "The program ended while this audit was running. Start it again."
+            self.stop(record.id, "interrupted", message, worker=record.worker)
+            return False
+        return True
+
+    def _end(self, audit: str, worker: str | None, status: Status, **values: Any) -> None:
+        ended = {"status": status, "finished": time.time(), "worker": None}
+        with self._engine.begin() as connection:
+            connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(ended | values))
+
+
+def _run(audit: str, worker: str | None) -> list[sa.ColumnElement[bool]]:
+    """The row of a running audit, if it is (still) the worker's run."""
+    found: list[sa.ColumnElement[bool]] = [AUDITS.c.id == audit, AUDITS.c.status == "running"]
+    return found if worker is None else [*found, AUDITS.c.worker == worker]

@@ -1,0 +1,94 @@
+"""Tables and records agree, and what was chosen for an audit is kept as it was."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.runs.model import AS_STORED, AUDITS, REPORTS, AuditRecord, ChosenThreshold, Report
+from cfad_core.runs.store import Store
+from tests.runs.conftest import put
+
+
+def test_records_have_the_columns_of_their_tables() -> None:
+    columns = [AS_STORED.get(column.name, column.name) for column in AUDITS.columns]
+    assert [field.name for field in dataclasses.fields(AuditRecord)] == columns
+    assert all(hasattr(AuditRecord, name) for name in AS_STORED)
+    assert {field.name for field in dataclasses.fields(Report)} == {column.name for column in REPORTS.columns}
+
+
+def test_a_record_is_plain(store: Store) -> None:
+    record = store.get(put(store))
+    json.dumps(dataclasses.asdict(record), allow_nan=False)
+
+
+STORED: list[dict[str, Any]] = [
+    {"method": "cfad", "by": "quantile", "value": 1.25, "quantile": 0.9, "how": "quantile 0.9"},
+    {"method": "twin", "by": "score", "value": 0.123456, "how": "score 0.1235"},
+    {"method": "ae", "by": "investigations", "value": 2.0, "count": 12, "how": "12 investigations"},
+]
+
+
+@pytest.mark.parametrize("stored", STORED, ids=lambda stored: str(stored["by"]))
+def test_a_threshold_is_stored_as_it_always_was(store: Store, stored: dict[str, Any]) -> None:
+    chosen = ChosenThreshold.from_dict(stored)
+    assert chosen.to_dict() == stored
+    audit = put(store)
+    assert store.get(audit).threshold is None
+    store.choose_threshold(audit, chosen)
+    record = store.get(audit)
+    assert (record.threshold, record.threshold_entry) == (chosen, stored)
+
+
+DAMAGED: list[Any] = [
+    [],
+    "quantile 0.9",
+    {},
+    {"method": "cfad", "value": 1.0},
+    {"method": ["cfad"], "by": "score", "value": 1.0},
+    {"method": "cfad", "by": "guess", "value": 1.0},
+    {"method": "cfad", "by": ["score"], "value": 1.0},
+    {"method": "cfad", "by": "score", "value": "1.0"},
+    {"method": "cfad", "by": "score", "value": True},
+    {"method": "cfad", "by": "score", "value": float("nan")},
+    {"method": "cfad", "by": "score", "value": 1.0, "quantile": 0.5},
+    {"method": "cfad", "by": "score", "value": 1.0, "evil": 1},
+    {"method": "cfad", "by": "score", "value": 1.0, 5: 1},
+    {"method": "cfad", "by": "quantile", "value": 1.0},
+    {"method": "cfad", "by": "quantile", "value": 1.0, "quantile": 1.5},
+    {"method": "cfad", "by": "investigations", "value": 1.0, "count": 2.5},
+    {"method": "cfad", "by": "investigations", "value": 1.0, "count": -1},
+]
+
+
+@pytest.mark.parametrize("damaged", DAMAGED, ids=str)
+def test_a_damaged_threshold_is_refused(damaged: Any) -> None:
+    with pytest.raises(InvalidArtifactError, match="The saved threshold is damaged"):
+        ChosenThreshold.from_dict(damaged)
+
+
+def test_what_a_threshold_says_of_itself_is_not_believed() -> None:
+    assert ChosenThreshold.from_dict(STORED[0] | {"how": "<script>"}).how == "quantile 0.9"
+
+
+def test_one_damaged_threshold_does_not_spoil_the_list(store: Store) -> None:
+    audits = {put(store), put(store)}
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == min(audits)).values(threshold={"method": "cfad"}))
+    assert {record.id for record in store.find()} == audits
+    with pytest.raises(InvalidArtifactError, match="The saved threshold is damaged"):
+        _ = store.get(min(audits)).threshold
+
+
+def test_the_time_that_is_left(store: Store) -> None:
+    audit = put(store)
+    store.claim("me")
+    record = dataclasses.replace(store.get(audit), started=100.0, finished=130.0, progress=0.75)
+    assert (record.seconds, record.seconds_left) == (30.0, 10.0)
+    assert dataclasses.replace(record, progress=0.01).seconds_left is None
+    assert dataclasses.replace(record, status="done").seconds_left is None
