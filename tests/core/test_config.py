@@ -99,7 +99,7 @@ def test_other_settings_leave_these_alone() -> None:
         ),
         (
             {"baselines": {"trees": 5}},
-            "Unknown in 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod.",
+            "Unknown setting in 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod.",
         ),
         (
             {"baselines": {"dcfod": {"clusters": 0}}},
@@ -146,8 +146,8 @@ def test_bad_settings_are_refused(values: dict[str, Any], message: str) -> None:
 
 def test_unknown_settings_are_refused_and_the_known_ones_listed() -> None:
     message = (
-        "Unknown in the settings: speed. Known: preset, methods, seed, quantile, scaling, categories, test_share, "
-        "bootstrap, knowledge, discovery, detector, baselines."
+        "Unknown setting in the audit's settings: speed. Known: preset, methods, seed, quantile, scaling, categories, "
+        "test_share, bootstrap, knowledge, discovery, detector, baselines."
     )
     with pytest.raises(InvalidConfigError, match=exactly(message)):
         AuditConfig.from_dict({"speed": 1})
@@ -164,7 +164,7 @@ def test_choices_are_checked_however_settings_are_made() -> None:
 
 
 PAIRS = "Subsamples come in pairs: their number must be 0, or even and at least 4; got {}."
-BOUNDS = "'bootstrap' must be a whole number from 0 to 200; got {}."
+BOUNDS = "'subsamples' must be a whole number from 0 to 200; got {}."
 
 
 @pytest.mark.parametrize(
@@ -181,5 +181,5 @@ def test_settings_from_before_ask_for_no_subsamples() -> None:
     assert AuditConfig.from_dict(values).subsamples == 20
     del values["bootstrap"]
     assert AuditConfig.from_dict(values).subsamples == 0
-    with pytest.raises(InvalidConfigError, match=exactly(BOUNDS.format(4.5))):
+    with pytest.raises(InvalidConfigError, match=exactly("'bootstrap' must be a whole number from 0 to 200; got 4.5.")):
         AuditConfig.from_dict(values | {"bootstrap": 4.5})
