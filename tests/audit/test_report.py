@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from cfad_core.audit import report, stability
 from cfad_core.audit.folder import load_audit, save_audit, summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
+from cfad_core.audit.stability import Stability
 from cfad_core.core.config import Knowledge
 from cfad_core.evaluation.intervals import ResampledScores
-from tests.audit.worlds import AUDITED, JOBS, PCA, ROLES, make_jobs
+from cfad_core.runs.model import headline
+from tests.audit.worlds import AUDITED, JOBS, PCA, ROLES, SUBSAMPLED, make_jobs
 from tests.conftest import make_people
 
 
@@ -92,3 +97,63 @@ def test_without_a_path_the_verdict_says_nothing_of_the_detector(tmp_path: Path)
     assert said.endswith("nothing about PCA. None of 4 other graphs sees a path either.")
     save_audit(found, tmp_path)
     assert summary(load_audit(tmp_path)) == summary(found)
+
+
+class Calls:
+    """Counts how often each function is called, and lets it work."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch, self.counted = monkeypatch, Counter[str]()
+
+    def count(self, place: Any, name: str) -> None:
+        original = getattr(place, name)
+
+        def counting(*given: Any, **named: Any) -> Any:
+            self.counted[name] += 1
+            return original(*given, **named)
+
+        self.monkeypatch.setattr(place, name, counting)
+
+
+def test_every_number_of_a_job_is_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By the audit, its folder and the headline together; and reading a headline again costs nothing."""
+    calls = Calls(monkeypatch)
+    calls.count(report, "evaluate")
+    calls.count(report, "ScoreCurve")
+    calls.count(report, "verdict")
+    calls.count(stability, "ResampledScores")
+    calls.count(ResampledScores, "at")
+    calls.count(ResampledScores, "changing_ratio")
+    calls.count(Stability, "model_error")
+    methods = ("pca", "ae", "twin")
+    result = run_audit(make_people(300, seed=0), ROLES, SUBSAMPLED.replace(methods=methods))
+    save_audit(result, tmp_path / "audit")
+    found = headline(result)
+    once = len(methods)
+    assert calls.counted == {
+        "evaluate": once,
+        "ScoreCurve": 4 * once,  # by the own model, by the judge, and of each group
+        "verdict": once,
+        "ResampledScores": once,
+        "at": once,
+        "changing_ratio": once,
+        "model_error": once,
+    }
+    assert headline(result) == found
+    assert summary(result)["methods"]["ae"]["metrics"]["changing_ratio"] == found["ae"]["changing_ratio"]
+    assert calls.counted["evaluate"] == once
+    result.report("ae").verdict_at(result.report("ae").threshold + 1.0)
+    assert calls.counted["evaluate"] == once + 1  # another threshold is another question
+
+
+def test_at_its_own_threshold_every_way_to_ask_gives_the_same(measured: AuditResult) -> None:
+    for method in AUDITED:
+        found = measured.report(method)
+        assert found.intervals is not None
+        own, close = found.threshold, np.nextafter(found.threshold, np.inf)
+        assert found.metrics_at(own) is found.metrics
+        assert found.changing_ratio_interval(own) == found.intervals.changing_ratio
+        if not ({own, close} & set(found.scores.factual)):  # nobody lies between the two
+            assert found.changing_ratio_interval(close) == found.changing_ratio_interval(own)
+            assert found.model_error(close) == found.model_error(own)
+            assert found.metrics_at(close).changing_ratio == found.metrics.changing_ratio
