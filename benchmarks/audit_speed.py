@@ -42,7 +42,7 @@ def measure(rows: int, preset_name: str) -> None:
     )
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    parts = ", ".join(f"{stage} {value:.1f}" for stage, value in result.seconds.items())
+    parts = ", ".join(f"{stage} {value:.1f}" for stage, value in result.provenance.seconds.items())
     print(f"{rows:>8,} rows  {seconds:6.1f} s  peak {peak / 1024:6.0f} MB (before: {before / 1024:.0f})  [{parts}]")
 
 

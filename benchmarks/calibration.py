@@ -23,11 +23,12 @@ import pandas as pd
 from cfad_core.apps.cli.output import TerminalProgress, aligned
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
+from cfad_core.audit.scoring import encode_people
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.detectors.twin import twin_score
+from cfad_core.detectors.protocol import score_people
 from cfad_core.evaluation.densities import distances
 from cfad_core.runs.tasks import Task, run_many
 
@@ -113,16 +114,17 @@ def measure(progress: Progress, number: int, worlds: int, graphs: int) -> list[d
     n = round(SIZES[0] * (SIZES[1] / SIZES[0]) ** place)
     world = World.draw(mechanism, rng)
     table, _ = world.people(n, rng)
-    config = AuditConfig(methods=METHODS, seed=number, bootstrap=graphs)  # type: ignore[arg-type]
+    config = AuditConfig(methods=METHODS, seed=number, subsamples=graphs)
     result = run_audit(table, ColumnRoles("S", groups=("a", "b")), config, progress)
-    here, there = (result.encode_all(people) for people in world.people(_JUDGES, rng))
+    here, there = (encode_people(result.encoding, people) for people in world.people(_JUDGES, rng))
     about = {"world": number, "mechanism": mechanism, "rows": n, "variables": len(world.weights)}
     return [about | _row(result, method, here, there) for method in METHODS]
 
 
 def _row(result: AuditResult, method: str, here: Floats, there: Floats) -> dict[str, Any]:
-    threshold = result.threshold(method)
-    score, score_there = _score(result, method, here), _score(result, method, there)
+    report, detector = result.report(method), result.detectors[method]
+    threshold = report.threshold
+    score, score_there = score_people(detector, here), score_people(detector, there)
     flagged, flagged_there = score > threshold, score_there > threshold
     groups = (here[:, 0] < 0.0, here[:, 0] > 0.0)
     truth = {
@@ -131,7 +133,7 @@ def _row(result: AuditResult, method: str, here: Floats, there: Floats) -> dict[
         "flag_rate_difference": float(abs(flagged[groups[0]].mean() - flagged[groups[1]].mean())),
         "distance": max(distances(score[rows], score_there[rows]).kolmogorov_smirnov for rows in groups),
     }
-    found = result.intervals(method)
+    found = report.intervals
     assert found is not None
     intervals = {name: getattr(found, name) for name in truth}
     return {
@@ -139,17 +141,10 @@ def _row(result: AuditResult, method: str, here: Floats, there: Floats) -> dict[
         "truth": truth,
         "low": {name: one.low for name, one in intervals.items()},
         "high": {name: one.high for name, one in intervals.items()},
-        "own": result.metrics(method).changing_ratio,
-        "independent": result.metrics(method).changing_ratio_independent,
-        "model_error": result.floor(method),
+        "own": report.metrics.changing_ratio,
+        "independent": report.metrics.changing_ratio_independent,
+        "model_error": report.model_error(threshold),
     }
-
-
-def _score(result: AuditResult, method: str, x: Floats) -> Floats:
-    if method != "twin":
-        return result.detectors[method].anomaly_score(x[:, 1:])
-    here, there = (_score(result, "cfad", people) for people in (x, result.scm.counterfactual(x)))
-    return twin_score(here, there, result.detector.twin or "mean")
 
 
 def table_of(rows: list[dict[str, Any]], name: str = "changing_ratio") -> str:

@@ -18,7 +18,9 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the tests' browser is used
 
-from cfad_core.audit.result import AuditResult, MethodScores, People  # noqa: E402
+from cfad_core.audit.folder import save_audit  # noqa: E402
+from cfad_core.audit.report import MethodScores  # noqa: E402
+from cfad_core.audit.result import AuditResult, People  # noqa: E402
 from cfad_core.audit.run import run_audit  # noqa: E402
 from cfad_core.core.config import AuditConfig, DetectorConfig  # noqa: E402
 from cfad_core.data.roles import ColumnRoles  # noqa: E402
@@ -52,7 +54,7 @@ def main() -> None:
 def scored_audit(home: Path, rows: int) -> str:
     """A finished audit with many people: those of a small one, drawn again and again, with a little noise."""
     roles = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
-    config = AuditConfig(detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+    config = AuditConfig(subsamples=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
     table = make_people(600, seed=0)
     small = run_audit(table, roles, config)
     rng = np.random.default_rng(0)
@@ -75,7 +77,7 @@ def scored_audit(home: Path, rows: int) -> str:
     with Store(home) as store:
         audit = store.create(Tables.of(pd.DataFrame(table)), roles, config, name="Many people", source="benchmark")
         store.claim("benchmark", audit)
-        result.save(store.folder(audit))
+        save_audit(result, store.folder(audit))
         store.finish(audit, headline(result))
     return audit
 

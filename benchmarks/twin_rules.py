@@ -1,4 +1,4 @@
-"""Mean, max or min of the two worlds' scores: the measurements behind the default of twin scoring.
+"""Mean, max or min of a person's and their twin's score: the measurements behind the default of twin scoring.
 
 python benchmarks/twin_rules.py [--seeds 0 1 2 3 4]
 """
@@ -14,10 +14,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from cfad_core import ColumnRoles, generate_synthetic, preset, run_audit
-from cfad_core.core.config import PAPER_QUANTILES, TwinRule
+from cfad_core.core.config import TwinRule
+from cfad_core.detectors.protocol import score_people
 from cfad_core.detectors.twin import twin_score
-from cfad_core.evaluation.metrics import auc_pr
-from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
+from cfad_core.evaluation.outcomes import PAPER_QUANTILES, Outcomes, ScoreCurve
 
 RULES: tuple[TwinRule, ...] = ("mean", "max", "min")
 
@@ -38,13 +38,13 @@ def main() -> None:
         )
         base, scores = result.detectors["cfad"], result.scores["cfad"]
         here, there = np.split(scores.train, 2)
-        truth_twin = base.anomaly_score(result.scm.counterfactual(result.people.independent)[:, 1:])
+        truth_twin = score_people(base, result.model.counterfactual(result.people.independent))
         for rule in RULES:
             factual = twin_score(scores.factual, scores.counterfactual, rule)
             judged = twin_score(scores.independent, truth_twin, rule)
             thresholds = np.quantile(twin_score(here, there, rule), PAPER_QUANTILES)
-            at = ScoreCurve(factual, judged, result.people.is_anomaly).at(thresholds)
-            found[rule].append((auc_pr(factual, result.people.is_anomaly) or 0.0, at))
+            curve = ScoreCurve(factual, judged, result.people.is_anomaly)
+            found[rule].append((curve.auc_pr or 0.0, curve.at(thresholds)))
     for rule in RULES:
         print(f"{rule}: AUC-PR {np.mean([pr for pr, _ in found[rule]]):.3f}")
         for k, quantile in enumerate(PAPER_QUANTILES):

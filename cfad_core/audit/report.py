@@ -110,10 +110,10 @@ class MethodReport:
     @cached_property
     def metrics(self) -> Metrics:
         """Everything at the method's threshold."""
-        return self.metrics_at(self.threshold)
+        return evaluate(self.curves, self.threshold)
 
     def metrics_at(self, threshold: float) -> Metrics:
-        return evaluate(self.curves, threshold)
+        return self.metrics if threshold == self.threshold else evaluate(self.curves, threshold)
 
     @cached_property
     def grid(self) -> Floats:
@@ -154,8 +154,10 @@ class MethodReport:
 
     def changing_ratio_interval(self, threshold: float) -> Interval | None:
         """The interval of the changing ratio at a threshold."""
-        if self.resampled is None:
+        if self.resampled is None or self.intervals is None:
             return None
+        if threshold == self.threshold:
+            return self.intervals.changing_ratio
         return interval(self.resampled.changing_ratio(np.array([threshold]))[:, 0])
 
     @cached_property
@@ -165,9 +167,16 @@ class MethodReport:
 
     def model_error(self, threshold: float) -> float | None:
         """Share of people whose outcome model error alone changes."""
+        if self.stability is None or threshold == self.threshold:
+            return self._model_error
+        return self.stability.model_error(self.method, self.scores.factual, threshold)
+
+    @cached_property
+    def _model_error(self) -> float | None:
+        """At the method's threshold."""
         if self.stability is None:
             return None
-        return self.stability.model_error(self.method, self.scores.factual, threshold)
+        return self.stability.model_error(self.method, self.scores.factual, self.threshold)
 
     def plausible_changing_ratio(self, threshold: float) -> float | None:
         """The changing ratio, by the own causal model, of the people whose twin is not far from any real person."""

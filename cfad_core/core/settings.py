@@ -29,7 +29,8 @@ class Settings(msgspec.Struct, frozen=True):
         for field in _fields(type(self)):
             value = getattr(self, field.name)
             if not _holds_settings(field.type):
-                _checked(field.type, value, _path(self.section, field.name))
+                read = _checked(field.type, value, _path(self.section, field.name))
+                structs.force_setattr(self, field.name, read)  # a list where a tuple belongs becomes one
             elif not isinstance(value, field.type):
                 raise InvalidConfigError(f"'{_path(self.section, field.name)}' must be settings; got {value!r}.")
 

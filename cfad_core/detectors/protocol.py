@@ -47,14 +47,11 @@ class ExplainedDetector(Detector, Protocol):
 
 @runtime_checkable
 class PeopleDetector(Protocol):
-    """A detector that scores whole people (n, d), the sensitive attribute in the first column.
+    """A detector that scores whole people (n, d), the sensitive attribute in the first column."""
 
-    Attributes
-    ----------
-    same_for_twins : whether a person and their twin get the same score by construction
-    """
-
-    same_for_twins: bool
+    @property
+    def same_for_twins(self) -> bool:
+        """Whether a person and their twin get the same score by construction."""
 
     def score_people(self, people: Floats) -> Floats:
         """Score of each person, (n,)."""

@@ -1,4 +1,4 @@
-"""How sure an audit is, measured on worlds so small that the answer is known."""
+"""The uncertainty of an audit, measured on worlds so small that the answer is known."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 
 from cfad_core.audit import measuring
-from cfad_core.audit.measuring import Measured, _illegal, measure_uncertainty
-from cfad_core.audit.stability import Uncertainty
+from cfad_core.audit.measuring import Subject, _illegal, measure_stability
+from cfad_core.audit.stability import Stability
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.twins import TwinDraws
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.groups import Groups
 from cfad_core.data.variables import Variable
-from cfad_core.detectors.protocol import Inputs
+from cfad_core.detectors.protocol import InputScaling
 from tests.conftest import Recorder, identity_spline
 
 NAMES = ("S", "A", "B")
@@ -33,7 +34,7 @@ def linear(to_a: float, a_to_b: float) -> StructuralModel:
     return StructuralModel(NAMES, "S", weights, np.zeros(3), identity_spline(-40.0, 40.0))
 
 
-def score(people: np.ndarray) -> dict[str, np.ndarray]:
+def score(people: Floats) -> dict[str, Floats]:
     return {"a": people[:, 1], "b": people[:, 2]}
 
 
@@ -42,45 +43,47 @@ def encoding() -> Encoding:
     return Encoding("S", Groups(("x", "y")), numbers, "raw")
 
 
-def measured(n: int = 200, scm: StructuralModel | None = None) -> Measured:
+def measured(n: int = 200, model: StructuralModel | None = None) -> Subject:
     rng = np.random.default_rng(0)
-    scm = scm or linear(2.0, 1.0)
+    model = model or linear(2.0, 1.0)
     noise = rng.normal(size=(2 * n, 3))
     s = rng.choice([-1.0, 1.0], 2 * n)
     a = 2.0 * s + noise[:, 1]
     x = np.column_stack([s, a, a + noise[:, 2]])
-    return Measured(
+    return Subject(
         train=x[:n],
         own=np.arange(n // 2),
-        scm=scm,
+        model=model,
         encoding=encoding(),
         factual=x[n:],
-        counterfactual=scm.counterfactual(x[n:]),
+        counterfactual=model.counterfactual(x[n:]),
         score=score,
         thresholds={"a": 0.5, "b": 0.7},
-        inputs=Inputs(np.zeros(2), np.array([1.0, 2.0])),
+        inputs=InputScaling(np.zeros(2), np.array([1.0, 2.0])),
     )
 
 
-def search(x: np.ndarray, knowledge: Knowledge | None = None) -> Search:
+def search(x: Floats, knowledge: Knowledge | None = None) -> Search:
     config = DiscoveryConfig(basis_size=8)
     return Search.prepare(x, Columns(tuple(NAMES), "S"), config, knowledge or Knowledge())
 
 
 def stub(
     monkeypatch: pytest.MonkeyPatch, models: list[StructuralModel]
-) -> Callable[[Measured], tuple[Uncertainty, list[tuple[np.ndarray, np.ndarray]]]]:
+) -> Callable[[Subject], tuple[Stability, list[tuple[Rows, Rows]]]]:
     """Measure with these models in place of learned ones; also tells the splits."""
 
-    def run(audit: Measured) -> tuple[Uncertainty, list[tuple[np.ndarray, np.ndarray]]]:
-        seen: list[tuple[np.ndarray, np.ndarray]] = []
+    def run(audit: Subject) -> tuple[Stability, list[tuple[Rows, Rows]]]:
+        seen: list[tuple[Rows, Rows]] = []
 
-        def learn(x, search, splits, seed, progress) -> list[StructuralModel]:
+        def learn(
+            x: Floats, search: Search, splits: list[tuple[Rows, Rows]], seed: int, progress: Progress
+        ) -> list[StructuralModel]:
             seen.extend(splits)
             return models
 
         monkeypatch.setattr(measuring, "learn_from_halves", learn)
-        return measure_uncertainty(audit, search(audit.train), len(models), 5, Progress()), seen
+        return measure_stability(audit, search(audit.train), len(models), 5, Progress()), seen
 
     return run
 
@@ -102,7 +105,7 @@ def test_graphs_that_agree_leave_no_model_error(monkeypatch: pytest.MonkeyPatch)
     audit = measured()
     found, _ = stub(monkeypatch, [linear(2.0, 1.0)] * 4)(audit)
     for method, scores in score(audit.factual).items():
-        assert found.floor(method, scores, audit.thresholds[method]) == 0.0
+        assert found.model_error(method, scores, audit.thresholds[method]) == 0.0
         np.testing.assert_allclose(found.returned[method], np.tile(scores, (2, 1)), atol=1e-12)
         np.testing.assert_allclose(
             found.worlds[method], np.tile(score(audit.counterfactual)[method], (4, 1)), atol=1e-12
@@ -117,7 +120,7 @@ def test_model_error_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(found.returned["a"], [a - s, a], atol=1e-12)
     wrong = ((a - s > 0.5) != (a > 0.5)).mean()
     assert wrong > 0.0
-    assert found.floor("a", a, 0.5) == pytest.approx((wrong + 0.0) / 2.0)
+    assert found.model_error("a", a, 0.5) == pytest.approx((wrong + 0.0) / 2.0)
     moved = [a - 2.0 * s * effect for effect in (2.0, 1.5, 3.0, 3.0)]
     np.testing.assert_allclose(found.worlds["a"], moved, atol=1e-12)
     np.testing.assert_allclose(found.graphs[:, 0, 1], [2.0, 1.5, 3.0, 3.0])
@@ -125,9 +128,9 @@ def test_model_error_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_categories_are_fitted_to_what_each_model_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     audit, fit = measured(), TwinDraws.fit
-    fitted: list[tuple[StructuralModel, np.ndarray]] = []
+    fitted: list[tuple[StructuralModel, Floats]] = []
 
-    def spy(scm: StructuralModel, x: np.ndarray, rng: np.random.Generator) -> TwinDraws:
+    def spy(scm: StructuralModel, x: Floats, rng: np.random.Generator) -> TwinDraws:
         fitted.append((scm, x))
         return fit(scm, x, rng)
 
@@ -135,7 +138,7 @@ def test_categories_are_fitted_to_what_each_model_learned_from(monkeypatch: pyte
     models = [linear(effect, 1.0) for effect in (1.0, 2.0, 3.0, 4.0)]
     _, splits = stub(monkeypatch, models)(audit)
     halves = [rows for split in splits for rows in split]
-    assert [scm for scm, _ in fitted] == [*models, audit.scm]
+    assert [scm for scm, _ in fitted] == [*models, audit.model]
     for (_, x), rows in zip(fitted, [*halves, audit.own], strict=True):
         assert np.array_equal(x, audit.train[rows])
 
@@ -154,22 +157,22 @@ def test_cut_edges_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         "a": ((a - 4.0 * s > 0.5) != (a > 0.5)).mean(),
         "b": ((b - 4.0 * s > 0.7) != (b > 0.7)).mean(),
     }
-    assert found.what_if.people == 200
-    assert found.what_if.edges == (("S", "A"), ("A", "B"))
-    assert found.what_if.whole == pytest.approx(whole)
-    np.testing.assert_allclose(found.what_if.without["a"], [0.0, whole["a"]])  # B's cause or not, A moves
-    np.testing.assert_allclose(found.what_if.without["b"], [0.0, 0.0])
-    assert found.what_if.carrier("a") == (("S", "A"), 1.0)
+    assert found.edge_cuts.people == 200
+    assert found.edge_cuts.edges == (("S", "A"), ("A", "B"))
+    assert found.edge_cuts.whole == pytest.approx(whole)
+    np.testing.assert_allclose(found.edge_cuts.without["a"], [0.0, whole["a"]])  # B's cause or not, A moves
+    np.testing.assert_allclose(found.edge_cuts.without["b"], [0.0, 0.0])
+    assert found.edge_cuts.carrier("a") == (("S", "A"), 1.0)
 
 
 def test_edges_that_no_path_uses_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = measured(scm=linear(0.0, 1.0))
+    audit = measured(model=linear(0.0, 1.0))
     found, _ = stub(monkeypatch, [linear(0.0, 1.0)] * 4)(audit)
-    assert found.what_if.edges == ()
-    assert found.what_if.whole == {"a": 0.0, "b": 0.0}
-    assert found.what_if.without["a"].shape == (0,)
+    assert found.edge_cuts.edges == ()
+    assert found.edge_cuts.whole == {"a": 0.0, "b": 0.0}
+    assert found.edge_cuts.without["a"].shape == (0,)
     assert found.without_path == 4
-    assert not found.validity.out_of_range.any()
+    assert not found.plausibility.out_of_range.any()
 
 
 def test_twins_are_compared_with_training_rows_of_their_new_group(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,20 +180,20 @@ def test_twins_are_compared_with_training_rows_of_their_new_group(monkeypatch: p
     audit = measured()
     found, _ = stub(monkeypatch, [linear(2.0, 1.0)] * 4)(audit)
 
-    def nearest(person: np.ndarray) -> float:
+    def nearest(person: Floats) -> float:
         others = audit.train[audit.train[:, 0] == person[0]]
         return float(np.hypot(others[:, 1] - person[1], (others[:, 2] - person[2]) / 2.0).min())
 
     twins = np.array([nearest(person) for person in audit.counterfactual])
     people = np.array([nearest(person) for person in audit.factual])
-    np.testing.assert_allclose(found.validity.distance, twins, atol=1e-9)
-    assert found.validity.real_median == pytest.approx(np.median(people))
+    np.testing.assert_allclose(found.plausibility.distance, twins, atol=1e-9)
+    assert found.plausibility.real_median == pytest.approx(np.median(people))
     for sign in (-1.0, 1.0):
         limit = np.quantile(people[audit.factual[:, 0] == sign], 0.99)
-        np.testing.assert_allclose(found.validity.usual[audit.counterfactual[:, 0] == sign], limit)
-    assert found.validity.far.mean() < 0.1  # twins of the true model are people like others
-    astray = measured(scm=linear(-20.0, 1.0))
-    assert stub(monkeypatch, [linear(2.0, 1.0)] * 4)(astray)[0].validity.far.all()
+        np.testing.assert_allclose(found.plausibility.usual[audit.counterfactual[:, 0] == sign], limit)
+    assert found.plausibility.far.mean() < 0.1  # twins of the true model are people like others
+    astray = measured(model=linear(-20.0, 1.0))
+    assert stub(monkeypatch, [linear(2.0, 1.0)] * 4)(astray)[0].plausibility.far.all()
 
 
 def test_whose_twin_is_illegal_by_hand() -> None:
@@ -244,14 +247,14 @@ def test_of_many_people_some_are_judged(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.people.max() > 50
     np.testing.assert_allclose(found.worlds["a"][0], audit.counterfactual[found.people, 1], atol=1e-12)
     np.testing.assert_allclose(found.returned["a"][0], audit.factual[found.people, 1], atol=1e-12)
-    assert found.what_if.people == 30
-    assert len(found.validity.distance) == 200  # of all of them
+    assert found.edge_cuts.people == 30
+    assert len(found.plausibility.distance) == 200  # of all of them
 
 
 def test_end_to_end_on_a_tiny_world() -> None:
     audit = measured()
     plan = search(audit.train)
-    found, again, other = (measure_uncertainty(audit, plan, 4, seed, Progress()) for seed in (1, 1, 2))
+    found, again, other = (measure_stability(audit, plan, 4, seed, Progress()) for seed in (1, 1, 2))
     assert (found.variables, found.sensitive, found.seed) == (NAMES, "S", 1)
     assert found.graphs.shape == (4, 3, 3)
     for method in ("a", "b"):
@@ -265,18 +268,18 @@ def test_end_to_end_on_a_tiny_world() -> None:
     assert found.edge_frequency[0, 1] == 1.0  # S -> A cannot be missed
     assert found.reach["B"] == 1.0
     assert found.without_path == 0
-    at = found.intervals("a", audit.factual[:, 1], audit.factual[:, 0], 0.5)
+    at = found.resampled("a", audit.factual[:, 1], audit.factual[:, 0]).at(0.5)
     truth = ((audit.counterfactual[:, 1] > 0.5) != (audit.factual[:, 1] > 0.5)).mean()
     assert at.changing_ratio is not None
     assert at.changing_ratio.median == pytest.approx(truth, abs=0.1)  # 200 people, sampled anew: standard error 0.03
-    assert found.floor("a", audit.factual[:, 1], 0.5) < 0.1
+    assert found.model_error("a", audit.factual[:, 1], 0.5) < 0.1
 
 
-def test_progress_tells_every_step() -> None:
+def test_progress_reports_every_step() -> None:
     audit, recorder = measured(), Recorder()
-    measure_uncertainty(audit, search(audit.train), 4, 0, recorder)
-    assert recorder.stages() == ["subsample models", "how sure"]
-    steps = [(step, total) for stage, step, total, _ in recorder.heard if stage == "how sure"]
+    measure_stability(audit, search(audit.train), 4, 0, recorder)
+    assert recorder.stages() == ["subsample models", "uncertainty"]
+    steps = [(step, total) for stage, step, total, _ in recorder.heard if stage == "uncertainty"]
     assert steps == [(step, 8) for step in (1, 3, 4, 6, 7, 8)]  # four worlds, two of them with a way back, and two more
 
 
@@ -289,10 +292,10 @@ def test_categories_are_drawn_in_every_graph() -> None:
     weights = np.zeros((3, 3))
     weights[0, 1] = 1.5
     scm = StructuralModel(NAMES, "S", weights, np.zeros(3), identity_spline(), np.array([1.0, 1.0 / 3.0, 0.0]))
-    audit = Measured(
+    audit = Subject(
         train=x[:500],
         own=np.arange(500),
-        scm=scm,
+        model=scm,
         encoding=Encoding(
             "S", Groups(("x", "y")), (Variable("A", "category", levels=("0", "1")), Variable("B", "number")), "range"
         ),
@@ -300,12 +303,12 @@ def test_categories_are_drawn_in_every_graph() -> None:
         counterfactual=scm.counterfactual(x[500:]),
         score=score,
         thresholds={"a": 0.0, "b": 0.0},
-        inputs=Inputs(np.zeros(2), np.ones(2)),
+        inputs=InputScaling(np.zeros(2), np.ones(2)),
     )
     ready = Knowledge(required=(("S", "A"),), complete=True)
-    found = measure_uncertainty(audit, search(x[:500], ready), 4, 0, Progress())
+    found = measure_stability(audit, search(x[:500], ready), 4, 0, Progress())
     assert set(np.unique(found.worlds["a"])) == {-3.0, 3.0}
     moved = (found.worlds["a"] != audit.factual[:, 1]).mean(axis=1)
     np.testing.assert_allclose(moved, 0.5, atol=0.15)  # the halves' own shares, and 300 people
     assert len({world.tobytes() for world in found.worlds["a"]}) == 4
-    assert found.validity.between_levels.all()  # 1.5 S moves the own twins by 3, half of the way or beyond the end
+    assert found.plausibility.between_levels.all()  # 1.5 S moves the own twins by 3, half of the way or beyond the end

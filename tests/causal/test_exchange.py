@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import learn_scm
 from cfad_core.causal.exchange import (
     FORMATS,
     knowledge_from_json,
@@ -17,11 +15,9 @@ from cfad_core.causal.exchange import (
     read_graph,
     write_graph,
 )
-from cfad_core.causal.graph import allowed_edges
 from cfad_core.causal.ready_graph import ReadyGraph
-from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import InvalidConfigError
-from tests.causal.test_discovery import COLUMNS, NAMES, QUICK_PAPER, draw_world
 
 AWKWARD = st.sampled_from("\"'\\,;:=+-@{}[]<>&#/\n\r\t ")
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
@@ -50,43 +46,6 @@ def graphs(draw: st.DrawFn) -> tuple[list[str], dict[tuple[str, str], float]]:
     pairs = [(cause, effect) for k, cause in enumerate(order) for effect in order[k + 1 :]]
     chosen = [pair for pair in pairs if draw(st.booleans())]
     return names, {pair: draw(STRENGTHS) for pair in chosen}
-
-
-# Complete knowledge
-
-
-def test_complete_knowledge_leaves_the_required_edges_alone() -> None:
-    allowed = allowed_edges(NAMES, "S", Knowledge(required=(("S", "A"), ("B", "A")), complete=True))
-    assert {(NAMES[j], NAMES[i]) for j, i in np.argwhere(allowed)} == {("S", "A"), ("B", "A")}
-    assert not allowed_edges(NAMES, "S", Knowledge(complete=True)).any()
-    with pytest.raises(InvalidConfigError, match="A -> S is required, but forbidden"):
-        allowed_edges(NAMES, "S", Knowledge(required=(("A", "S"),), complete=True))
-
-
-@pytest.mark.parametrize("config", [DiscoveryConfig(basis_size=8), QUICK_PAPER], ids=["joint", "paper"])
-@pytest.mark.parametrize(
-    "edges",
-    [
-        (),
-        (("A", "S"), ("S", "C")),
-        (("D", "C"), ("C", "B"), ("D", "B"), ("B", "A"), ("S", "A"), ("S", "B"), ("S", "C")),
-    ],
-    ids=["empty", "into S", "many"],
-)
-def test_a_ready_graph_is_taken_as_it_is(config: DiscoveryConfig, edges: tuple[tuple[str, str], ...]) -> None:
-    knowledge = ReadyGraph(tuple(NAMES), edges).knowledge(NAMES, "S")
-    scm = learn_scm(draw_world(300), COLUMNS, config=config, knowledge=knowledge)
-    assert {(NAMES[j], NAMES[i]) for j, i in np.argwhere(scm.weights)} == set(edges)
-
-
-def test_a_ready_graph_is_about_variables() -> None:
-    rng = np.random.default_rng(2)
-    s, level = rng.choice([-1.0, 1.0], 300), rng.integers(0, 3, 300)
-    x = np.column_stack([s, np.eye(3)[level], rng.normal(size=300)])
-    names, variables = ("S", "c = 0", "c = 1", "c = 2", "pay"), ("S", "c", "c", "c", "pay")
-    knowledge = ReadyGraph(("S", "c", "pay"), (("S", "c"), ("c", "pay"))).knowledge(["S", "c", "pay"], "S")
-    known, strengths = learn_scm(x, Columns(names, "S", variables), knowledge=knowledge).strengths()
-    assert {(known[j], known[i]) for j, i in np.argwhere(strengths)} == {("S", "c"), ("c", "pay")}
 
 
 # Domain knowledge as JSON
@@ -129,11 +88,17 @@ def test_knowledge_may_be_written_by_hand() -> None:
         ("[]", r"Domain knowledge is a JSON object; k.json holds \[\]"),
         ('{"kind": "graph"}', r"Expected domain knowledge \(kind 'cfad-knowledge'\); k.json is of kind 'graph'"),
         ('{"version": 2}', "The domain knowledge in k.json has version 2; this program reads 1"),
-        ('{"nodes": []}', "Unknown setting in 'k.json': nodes. Known: roots, tiers, forbidden, .*, complete"),
-        ('{"roots": "age"}', "'k.json.roots' must be a list; got 'age'"),
-        ('{"roots": [1]}', "'k.json.roots' must be of type str; got 1"),
-        ('{"required": [["a", "b", "c"]]}', "'k.json.required' must have 2 entries"),
-        ('{"complete": 1}', "'k.json.complete' must be of type bool; got 1"),
+        (
+            '{"nodes": []}',
+            "Unknown setting in 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, complete.",
+        ),
+        ('{"roots": "age"}', "'knowledge.roots' must be a list, each entry a text; got 'age'."),
+        ('{"roots": [1]}', r"'knowledge.roots' must be a list, each entry a text; got \[1\]."),
+        (
+            '{"required": [["a", "b", "c"]]}',
+            r"'knowledge.required' must be a list, each entry 2 entries \(a text, a text\); got \[\['a', 'b', 'c'\]\].",
+        ),
+        ('{"complete": 1}', "'knowledge.complete' must be true or false; got 1."),
         ('{"roots": ["\\ud800"]}', "a lone half of a surrogate pair"),
         (b"\xff", r"not text in UTF-8 \(byte 0\); save it as UTF-8"),
         (b"{}\0", "holds NUL bytes, .* save it as UTF-8"),
@@ -194,12 +159,6 @@ def test_networkx_reads_what_is_written() -> None:
     graph = nx.parse_graphml(written)
     assert list(graph.nodes) == ["age", "my pay", "x"]
     assert dict(graph.edges) == {("age", "my pay"): {"weight": 0.5}}
-
-
-def test_names_that_dot_cannot_hold_as_ids_become_labels() -> None:
-    text = write_graph(["C:\\", 'a "b"'], {('a "b"', "C:\\"): 1.0}, "g.dot").decode()
-    assert text == ('digraph {\n  n0 [label="C:\\\\"];\n  n1 [label="a \\"b\\""];\n  n1 -> n0 [weight="1.0"];\n}\n')
-    assert write_graph(['a "b"', "node"], {}, "g.dot").decode() == 'digraph {\n  "a \\"b\\"";\n  "node";\n}\n'
 
 
 def test_a_spreadsheet_takes_no_name_for_a_formula() -> None:
@@ -283,39 +242,6 @@ ABC = ReadyGraph(("a", "b", "c"), (("a", "b"), ("b", "c")))
 )
 def test_what_others_write_is_read(filename: str, text: str) -> None:
     assert read(text, filename) == ABC
-
-
-@pytest.mark.parametrize(
-    ("text", "edges"),
-    [
-        ("digraph { a -> {b c} }", "ab ac"),
-        ("digraph { {a b} -> {c d} -> e }", "ac ad bc bd ce de"),
-        ("digraph { a -> subgraph x { b -> c } -> { d { e } } }", "ab ac bc bd be cd ce"),
-        ("digraph { subgraph x { edge [dir=none] } a -> b }", "ab"),
-        ("digraph { {} -> a; a -> {} }", ""),
-    ],
-)
-def test_dot_joins_groups(text: str, edges: str) -> None:
-    assert {cause + effect for cause, effect in read(text, "g.dot").edges} == set(edges.split())
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("Größe", "Größe"),
-        ("marital.status", "marital.status"),
-        ("-1.5", "-1.5"),
-        ('"native-country"', "native-country"),
-        (r'"say \"hi\""', 'say "hi"'),
-        (r'"C:\\x\n"', r"C:\\x\n"),  # in an id a backslash stands for itself
-        ('"a \\\nb"', "a b"),
-        ('"->"', "->"),
-        ("年齢", "年齢"),
-        (r'x [label="C:\\x \N"]', r"C:\x x"),
-    ],
-)
-def test_names_in_dot(written: str, name: str) -> None:
-    assert read(f"digraph {{ {written} }}", "g.dot").nodes == (name,)
 
 
 def test_labels_count_only_if_no_two_nodes_share_one() -> None:
@@ -443,25 +369,3 @@ def test_whatever_comes_is_read_or_refused(data: bytes, more: st.DataObject) -> 
         else:
             assert {name for edge in found.edges for name in edge} <= set(found.nodes)
     assert all(refusal.startswith(f"Cannot read a graph from 'g{suffix}'") for refusal in refusals)
-
-
-# A graph and the variables of an audit
-
-
-def test_a_ready_graph_becomes_knowledge() -> None:
-    graph = ReadyGraph(("age", "pay"), (("age", "pay"),))
-    assert graph.knowledge(["sex", "age", "pay"], "sex") == Knowledge(required=(("age", "pay"),), complete=True)
-    assert graph.knowledge(["age", "pay"], "pay").sensitive_is_root is False
-    assert graph.knowledge(["age", "pay"], "age").sensitive_is_root is True
-    assert graph.missing(["sex", "age", "pay", "debt"]) == ("sex", "debt")
-    assert graph.missing(["age"]) == ()
-
-
-def test_a_graph_names_variables_alone() -> None:
-    graph = ReadyGraph(("age", "wage", "luck"), (("age", "wage"),))
-    message = r"The graph names what is no variable of this audit: wage, luck\. It may name: sex, age, pay\."
-    with pytest.raises(InvalidConfigError, match=message):
-        graph.knowledge(["sex", "age", "pay"], "sex")
-    many = ReadyGraph(tuple(f"x{k}" for k in range(30)), ())
-    with pytest.raises(InvalidConfigError, match=r"x0, x1, .*, x19 and 10 others\. It may name: age\."):
-        many.knowledge(["age"], "age")

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-import dataclasses
 import json
+import re
+from typing import Any
 
 import pytest
 
 from cfad_core.core.config import (
-    METHODS,
+    DEFAULT_METHODS,
     AuditConfig,
     BaselineConfig,
     DcfodConfig,
@@ -16,9 +17,13 @@ from cfad_core.core.config import (
     Knowledge,
     preset,
 )
-from cfad_core.core.errors import AuditCancelled, InvalidConfigError
-from cfad_core.core.progress import Progress
-from tests.conftest import Recorder
+from cfad_core.core.errors import InvalidConfigError
+
+EVERY_METHOD = ("pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin")
+
+
+def exactly(message: str) -> str:
+    return f"^{re.escape(message)}$"
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,7 @@ from tests.conftest import Recorder
             detector=DetectorConfig(code_size=3, twin="max"),
         ),
         AuditConfig(
-            methods=METHODS,
+            methods=EVERY_METHOD,
             baselines=BaselineConfig(
                 iforest_trees=7,
                 dcfod=DcfodConfig(widths=(4, 5)),
@@ -47,6 +52,7 @@ def test_settings_survive_json(config: AuditConfig) -> None:
 
 def test_presets() -> None:
     assert preset("fast") == AuditConfig()
+    assert AuditConfig().methods == DEFAULT_METHODS
     assert preset("paper").discovery.mode == "paper"
     assert preset("paper").baselines.dcfod.clusters == 1
     assert preset("paper").baselines.fairod.candidates == ()
@@ -56,60 +62,124 @@ def test_presets() -> None:
 
 
 def test_settings_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        AuditConfig().seed = 3  # type: ignore[misc]
+    config = AuditConfig()
+    with pytest.raises(AttributeError, match="immutable"):
+        config.seed = 3  # type: ignore[misc]
+    assert config.seed == 0
+
+
+def test_other_settings_leave_these_alone() -> None:
+    config = AuditConfig()
+    other = config.with_detector(width=8).replace(seed=3)
+    assert (other.detector.width, other.seed) == (8, 3)
+    assert other.detector.replace(width=256) == config.detector
+    assert (config.detector.width, config.seed) == (256, 0)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"speed": 1}, "Unknown setting in 'config': speed. Known: preset, methods, seed"),
-        ({"seed": "1"}, "'config.seed' must be of type int; got '1'"),
-        ({"seed": True}, "'config.seed' must be of type int; got True"),
-        ({"seed": -1}, "'seed' must lie between 0 and .*; got -1"),
-        ({"quantile": 1.5}, "'quantile' must lie between 0 and 1; got 1.5"),
-        ({"scaling": "log"}, "'config.scaling' must be one of auto, raw, range; got 'log'"),
-        ({"discovery": {"prune": 2.0}}, "'discovery.prune' must lie between 0 and 1"),
-        ({"detector": 5}, "'config.detector' must be an object of settings; got 5"),
-        ({"detector": {"twin": "median"}}, "twin' must be one of mean, max, min; got 'median'"),
-        ({"methods": ["ae", "svm"]}, "'config.methods' must be one of pca, ocsvm, .*, twin; got 'svm'"),
-        ({"methods": []}, r"'methods' must name each method once, and one at least; got \(\)"),
-        ({"methods": ["ae", "ae"]}, r"'methods' must name each method once, and one at least; got \('ae', 'ae'\)"),
-        ({"baselines": {"pca_variance": 1.5}}, "'baselines.pca_variance' must lie between 0 and 1; got 1.5"),
-        ({"baselines": {"ocsvm_nu": 0.0}}, "'baselines.ocsvm_nu' must lie between 1e-06 and 1; got 0.0"),
-        ({"baselines": {"iforest_trees": 0}}, "'baselines.iforest_trees' must lie between 1 and 100000; got 0"),
-        ({"baselines": {"trees": 5}}, "Unknown setting in 'config.baselines': trees. Known: pca_variance, ocsvm_nu"),
-        ({"baselines": {"dcfod": {"clusters": 0}}}, "'baselines.dcfod.clusters' must lie between 1 and 10000; got 0"),
-        ({"baselines": {"dcfod": {"widths": [8, 0]}}}, "'baselines.dcfod.widths' must lie between 1 and 65536; got 0"),
-        ({"baselines": {"dcfod": {"epochs": 0}}}, "'baselines.dcfod.epochs' must lie between 1 and .*; got 0"),
+        ({"seed": "1"}, "'seed' must be a whole number from 0 to 2147483647; got '1'."),
+        ({"seed": True}, "'seed' must be a whole number from 0 to 2147483647; got True."),
+        ({"seed": -1}, "'seed' must be a whole number from 0 to 2147483647; got -1."),
+        ({"quantile": 1.5}, "'quantile' must be a number from 0 to 1; got 1.5."),
+        ({"scaling": "log"}, "'scaling' must be one of auto, range, raw; got 'log'."),
+        ({"discovery": {"prune": 2.0}}, "'discovery.prune' must be a number from 0 to 1 or nothing; got 2.0."),
+        ({"detector": 5}, "Expected an object of settings for 'detector'; got 5."),
+        ({"detector": {"twin": "median"}}, "'detector.twin' must be one of max, mean, min or nothing; got 'median'."),
+        ({"detector": {"width": 0}}, "'detector.width' must be a whole number from 1 to 65536; got 0."),
+        ({"methods": []}, "'methods' must name at least one method, each once; got ()."),
+        ({"methods": ["ae", "ae"]}, "'methods' must name at least one method, each once; got ('ae', 'ae')."),
+        ({"methods": [1]}, "'methods' must be a list, each entry a text; got [1]."),
+        ({"baselines": {"pca_variance": 1.5}}, "'baselines.pca_variance' must be a number from 0 to 1; got 1.5."),
+        ({"baselines": {"ocsvm_nu": 0.0}}, "'baselines.ocsvm_nu' must be a number from 1e-06 to 1; got 0.0."),
+        (
+            {"baselines": {"iforest_trees": 0}},
+            "'baselines.iforest_trees' must be a whole number from 1 to 100000; got 0.",
+        ),
+        (
+            {"baselines": {"trees": 5}},
+            "Unknown setting in 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod.",
+        ),
+        (
+            {"baselines": {"dcfod": {"clusters": 0}}},
+            "'baselines.dcfod.clusters' must be a whole number from 1 to 10000; got 0.",
+        ),
+        (
+            {"baselines": {"dcfod": {"widths": [8, 0]}}},
+            "'baselines.dcfod.widths' must be a list, each entry a whole number from 1 to 65536; got [8, 0].",
+        ),
+        (
+            {"baselines": {"dcfod": {"epochs": 0}}},
+            "'baselines.dcfod.epochs' must be a whole number from 1 to 1000000; got 0.",
+        ),
         (
             {"baselines": {"fairod": {"batch_size": 1}}},
-            "'baselines.fairod.batch_size' must lie between 2 and .*; got 1",
+            "'baselines.fairod.batch_size' must be a whole number from 2 to 1000000000; got 1.",
         ),
-        ({"baselines": {"fairod": {"learning_rate": 0.0}}}, "'baselines.fairod.learning_rate' must lie between 1e-08"),
+        (
+            {"baselines": {"fairod": {"learning_rate": 0.0}}},
+            "'baselines.fairod.learning_rate' must be a number from 1e-08 to 10; got 0.0.",
+        ),
         (
             {"baselines": {"fairod": {"candidates": [[0.5]]}}},
-            "'config.baselines.fairod.candidates' must have 2 entries",
+            "'baselines.fairod.candidates' must be a list, each entry 2 entries (a number from 0 to 1, a number from 0 "
+            "to 1e+06); got [[0.5]].",
         ),
-        ({"baselines": {"fairod": {"candidates": [[-1, 0]]}}}, "'baselines.fairod.candidates' must lie between 0 and"),
-        ({"knowledge": {"roots": "age"}}, "'config.knowledge.roots' must be a list; got 'age'"),
-        ({"knowledge": {"required": [["a", "b", "c"]]}}, "must have 2 entries"),
+        (
+            {"baselines": {"fairod": {"candidates": [[-1, 0]]}}},
+            "'baselines.fairod.candidates' must be a list, each entry 2 entries (a number from 0 to 1, a number from 0 "
+            "to 1e+06); got [[-1, 0]].",
+        ),
+        ({"knowledge": {"roots": "age"}}, "'knowledge.roots' must be a list, each entry a text; got 'age'."),
+        (
+            {"knowledge": {"required": [["a", "b", "c"]]}},
+            "'knowledge.required' must be a list, each entry 2 entries (a text, a text); got [['a', 'b', 'c']].",
+        ),
+        ({"knowledge": {"complete": 1}}, "'knowledge.complete' must be true or false; got 1."),
     ],
 )
-def test_bad_settings_are_refused(values: dict, message: str) -> None:
-    with pytest.raises(InvalidConfigError, match=message):
+def test_bad_settings_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidConfigError, match=exactly(message)):
         AuditConfig.from_dict(values)
 
 
+def test_unknown_settings_are_refused_and_the_known_ones_listed() -> None:
+    message = (
+        "Unknown setting in the audit's settings: speed. Known: preset, methods, seed, quantile, scaling, categories, "
+        "test_share, bootstrap, knowledge, discovery, detector, baselines."
+    )
+    with pytest.raises(InvalidConfigError, match=exactly(message)):
+        AuditConfig.from_dict({"speed": 1})
+
+
 def test_choices_are_checked_however_settings_are_made() -> None:
-    with pytest.raises(InvalidConfigError, match="'discovery.mode' must be one of joint, paper; got 'papr'"):
+    message = "'discovery.mode' must be one of joint, paper; got 'papr'."
+    with pytest.raises(InvalidConfigError, match=exactly(message)):
         AuditConfig(discovery=DiscoveryConfig(mode="papr"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidConfigError, match=exactly(message)):
+        DiscoveryConfig().replace(mode="papr")
+    with pytest.raises(InvalidConfigError, match=exactly("'detector' must be settings; got 5.")):
+        AuditConfig(detector=5)  # type: ignore[arg-type]
 
 
-def test_progress_hears_and_stops() -> None:
-    Progress().tick("stage", 1, 2, loss=0.5)
-    recorder = Recorder()
-    recorder.tick("stage", 1, 2, loss=0.5)
-    assert recorder.heard == [("stage", 1, 2, {"loss": 0.5})]
-    with pytest.raises(AuditCancelled, match="cancelled during 'stage'"):
-        Recorder(stop_in="stage").tick("stage", 1, 2)
+PAIRS = "Subsamples come in pairs: their number must be 0, or even and at least 4; got {}."
+BOUNDS = "'subsamples' must be a whole number from 0 to 200; got {}."
+
+
+@pytest.mark.parametrize(
+    ("subsamples", "message"), [(1, PAIRS), (2, PAIRS), (7, PAIRS), (-4, BOUNDS), (-3, BOUNDS), (1002, BOUNDS)]
+)
+def test_numbers_of_subsamples_that_are_refused(subsamples: int, message: str) -> None:
+    with pytest.raises(InvalidConfigError, match=exactly(message.format(subsamples))):
+        AuditConfig().replace(subsamples=subsamples)
+
+
+def test_settings_from_before_ask_for_no_subsamples() -> None:
+    values = AuditConfig().to_dict()
+    assert values["bootstrap"] == 20  # its name in files
+    assert AuditConfig.from_dict(values).subsamples == 20
+    del values["bootstrap"]
+    assert AuditConfig.from_dict(values).subsamples == 0
+    with pytest.raises(InvalidConfigError, match=exactly("'bootstrap' must be a whole number from 0 to 200; got 4.5.")):
+        AuditConfig.from_dict(values | {"bootstrap": 4.5})

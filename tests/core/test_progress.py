@@ -44,3 +44,12 @@ def test_the_share_that_is_done_follows_the_weights_and_never_falls() -> None:
     assert share.after("first", 1, 1) == pytest.approx(0.5)
     assert share.after("unknown", 1, 1) == pytest.approx(0.5)
     assert share.after("second", 0, 0) == pytest.approx(1.0)
+
+
+def test_progress_hears_and_stops() -> None:
+    Progress().tick("stage", 1, 2, loss=0.5)
+    recorder = Recorder()
+    recorder.tick("stage", 1, 2, loss=0.5)
+    assert recorder.heard == [("stage", 1, 2, {"loss": 0.5})]
+    with pytest.raises(AuditCancelled, match="cancelled during 'stage'"):
+        Recorder(stop_in="stage").tick("stage", 1, 2)

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 
-from cfad_core.detectors.protocol import BLOCK, Detector, SavedDetector, State, TrainingRows, alike_by_variance
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import AuditConfig
+from cfad_core.core.progress import Progress
+from cfad_core.detectors.protocol import (
+    BLOCK,
+    AnyDetector,
+    Detector,
+    Fitting,
+    SavedDetector,
+    State,
+    Surroundings,
+    TrainingRows,
+    alike_by_variance,
+)
+from cfad_core.detectors.registry import DetectorModule
 
 PLANE = np.array([[1.0, -0.5, 0.8, 0.3, -1.0], [0.2, 1.0, -0.6, 0.9, 0.4]])
 OFF_THE_PLANE = np.array([3.0, -3.0, 3.0, -3.0, 3.0])
+FAR_OUTSIDE = np.array([[1e3] * 5, [-1e3] * 5, [1e12, -1e12, 0.0, 0.0, 0.0], [1e300] * 5])
 
 
-def near_the_plane(n: int = 300, seed: int = 0) -> np.ndarray:
+def near_the_plane(n: int = 300, seed: int = 0) -> Floats:
     """Rows (n, 5) that two directions all but explain."""
     rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, 2)) @ PLANE + 0.05 * rng.normal(size=(n, 5))
+    rows: Floats = rng.normal(size=(n, 2)) @ PLANE + 0.05 * rng.normal(size=(n, 5))
+    return rows
 
 
-def training_rows(x: np.ndarray, sensitive: np.ndarray | None = None) -> TrainingRows:
+def training_rows(x: Floats, sensitive: Floats | None = None) -> TrainingRows:
     """Every column a variable of its own; the groups take turns."""
     if sensitive is None:
         sensitive = np.where(np.arange(len(x)) % 2 == 0, -1.0, 1.0)
@@ -28,7 +44,33 @@ def training_rows(x: np.ndarray, sensitive: np.ndarray | None = None) -> Trainin
     return TrainingRows(x, x + 2.0, sensitive, alike_by_variance(x, names))
 
 
-def assert_rows_are_scored_alone(detector: Detector, x: np.ndarray, seed: int) -> None:
+def twins_of(people: Floats) -> Floats:
+    """In the other group, and with every attribute moved by as much; the twin of a twin is the person."""
+    twins = people.copy()
+    twins[:, 0] = -people[:, 0]
+    twins[:, 1:] -= 2.0 * people[:, :1]
+    return twins
+
+
+def fitting(
+    rows: TrainingRows,
+    config: AuditConfig,
+    *,
+    fitted: Mapping[str, AnyDetector] | None = None,
+    progress: Progress | None = None,
+) -> Fitting:
+    """What a detector is fitted with."""
+    return Fitting(config, fitted or {}, twins_of, rows, progress or Progress())
+
+
+def restored(module: DetectorModule, state: State) -> SavedDetector:
+    """What stands on its own state alone."""
+    found = module.restore(state, Surroundings(AuditConfig(), {}, twins_of))
+    assert isinstance(found, SavedDetector)
+    return found
+
+
+def assert_rows_are_scored_alone(detector: Detector, x: Floats, seed: int) -> None:
     """To the last bit: neither the order of the rows, nor their company, nor the place of a row matters."""
     together = detector.anomaly_score(x)
     assert together.shape == (len(x),)
@@ -39,11 +81,9 @@ def assert_rows_are_scored_alone(detector: Detector, x: np.ndarray, seed: int) -
         assert (detector.anomaly_score(np.tile(x[row], (BLOCK, 1))) == together[row]).all()
 
 
-def assert_saving_keeps_every_bit(
-    detector: SavedDetector, from_state: Callable[[State], SavedDetector], x: np.ndarray
-) -> None:
+def assert_saving_keeps_every_bit(detector: SavedDetector, module: DetectorModule, x: Floats) -> None:
     """Through a file of numbers, without pickled code."""
-    again = from_state(saved_and_read(detector))
+    again = restored(module, saved_and_read(detector))
     assert type(again) is type(detector)
     assert np.array_equal(again.anomaly_score(x), detector.anomaly_score(x))
     for name, array in again.state().items():
@@ -52,7 +92,7 @@ def assert_saving_keeps_every_bit(
 
 def saved_and_read(detector: SavedDetector) -> State:
     file = io.BytesIO()
-    np.savez(file, **detector.state())
+    np.savez(file, allow_pickle=False, **detector.state())
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return dict(arrays)

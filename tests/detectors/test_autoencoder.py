@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,39 +8,45 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.core.config import DetectorConfig
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import AuditCancelled, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.detectors import autoencoder
-from cfad_core.detectors.autoencoder import Autoencoder, code_size, fine_tune, train_autoencoder
+from cfad_core.detectors.autoencoder import Autoencoder, code_size
+from cfad_core.detectors.protocol import TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     OFF_THE_PLANE,
-    PLANE,
     assert_rows_are_scored_alone,
     assert_saving_keeps_every_bit,
+    fitting,
+    restored,
     training_rows,
 )
 from tests.detectors.promises import near_the_plane as rows
 
-CONFIG = DetectorConfig(width=16, epochs=60, fair_epochs=3, batch_size=64, code_size=2)
+CONFIG = DetectorConfig(width=16, epochs=60, batch_size=64, code_size=2)
 
 
-def other_world(x: np.ndarray) -> np.ndarray:
-    return x + 2.0 * PLANE[0]
+def trained(
+    rows_: TrainingRows | None = None, seed: int = 0, progress: Progress | None = None, **changes: Any
+) -> Autoencoder:
+    config = AuditConfig(seed=seed, detector=CONFIG.replace(**changes))
+    return autoencoder.fit(fitting(rows_ or training_rows(rows()), config, progress=progress))
 
 
 @pytest.fixture(scope="module")
 def model() -> Autoencoder:
-    return train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=Progress())
+    return trained()
 
 
 def test_training_lowers_the_error_and_outliers_score_higher() -> None:
     recorder = Recorder()
-    trained = train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=recorder)
+    detector = trained(progress=recorder)
     losses = [values["loss"] for *_, values in recorder.heard]
     assert losses[-1] < 0.5 * losses[0]
-    assert np.median(trained.anomaly_score(rows() + OFF_THE_PLANE)) > 5 * np.median(trained.anomaly_score(rows()))
+    assert np.median(detector.anomaly_score(rows() + OFF_THE_PLANE)) > 5 * np.median(detector.anomaly_score(rows()))
 
 
 def test_the_score_is_the_squared_reconstruction_error(model: Autoencoder) -> None:
@@ -59,93 +65,28 @@ def test_a_score_never_depends_on_the_rows_scored_with_it(model: Autoencoder, n:
 
 
 def test_the_same_seed_gives_the_same_scores(model: Autoencoder) -> None:
-    again = train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=Progress())
+    again = trained()
     assert np.array_equal(again.anomaly_score(rows()), model.anomaly_score(rows()))
-    other = train_autoencoder(training_rows(rows()), CONFIG, seed=1, progress=Progress())
+    other = trained(seed=1)
     assert not np.array_equal(other.anomaly_score(rows()), model.anomaly_score(rows()))
 
 
 def test_state_round_trip_keeps_every_bit(model: Autoencoder) -> None:
-    assert_saving_keeps_every_bit(model, Autoencoder.from_state, rows())
+    assert_saving_keeps_every_bit(model, autoencoder, rows())
 
 
-def test_fine_tuning_leaves_the_plain_model_alone(model: Autoencoder) -> None:
-    before = model.anomaly_score(rows())
-    fair = fine_tune(model, rows(), other_world(rows()), CONFIG, seed=0, progress=Progress())
-    assert np.array_equal(model.anomaly_score(rows()), before)
-    assert not np.array_equal(fair.anomaly_score(rows()), before)
-
-
-def game(model: Autoencoder, **changes) -> autoencoder._Game:
-    x, config = rows(), dataclasses.replace(CONFIG, **changes)
-    torch_model = Autoencoder.from_state(model.state())
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        discriminator = autoencoder.dense_network([2, 8, 8, 1], torch.nn.ReLU)
-    return autoencoder._Game(
-        torch_model, discriminator, torch_model.prepare(x), torch_model.prepare(other_world(x)), config
-    )
-
-
-def test_the_discriminator_is_trained(model: Autoencoder) -> None:
-    played = game(
-        model, fair_learning_rate=0.0, discriminator_learning_rate=1e-2
-    )  # the autoencoder stands still: only C can learn
-    losses = [played.step(torch.arange(300))["discriminator"].item() for _ in range(200)]
-    assert losses[-1] < 0.8 * losses[0]
-
-
-def test_the_encoder_feels_the_discriminator(model: Autoencoder) -> None:
-    """The gradient of the encoder has the part -lambda * d CE / d theta; without C it would not."""
-
-    def encoder_gradient(weight: float | None) -> torch.Tensor:
-        played = game(model, fairness_weight=weight, discriminator_learning_rate=0.0)
-        played.step(torch.arange(300))
-        return torch.cat([p.grad.flatten() for p in played.model.encoder.parameters() if p.grad is not None])
-
-    none, once, twice = (encoder_gradient(weight) for weight in (0.0, 1.0, 2.0))
-    assert (once - none).abs().max() > 1e-4
-    torch.testing.assert_close(twice - none, 2.0 * (once - none), rtol=1e-3, atol=1e-6)
-    assert torch.equal(encoder_gradient(None), once)
-
-
-def test_the_encoder_fools_the_discriminator(model: Autoencoder) -> None:
-    """With the encoder free to move, the codes of the two worlds get harder to tell apart."""
-    config = dataclasses.replace(CONFIG, fair_epochs=60, fair_learning_rate=3e-3, fairness_weight=5.0)
-    x, other = rows(), other_world(rows())
-    fair = fine_tune(model, x, other, config, seed=0, progress=Progress())
-
-    def gap(detector: Autoencoder) -> float:
-        with torch.no_grad():
-            here, there = detector.encoder(detector.prepare(x)), detector.encoder(detector.prepare(other))
-        return float((here.mean(dim=0) - there.mean(dim=0)).norm() / here.std())
-
-    assert gap(fair) < 0.5 * gap(model)
-
-
-def test_what_is_reconstructed_is_a_choice(model: Autoencoder) -> None:
-    both, factual = (
-        game(model, reconstruct_counterfactuals=choice).step(torch.arange(300))["loss"].item()
-        for choice in (True, False)
-    )
-    assert both > factual  # shifted rows are harder to reconstruct
-
-
-@pytest.mark.parametrize("stage", ["autoencoder", "fair fine-tuning"])
-def test_training_can_be_cancelled(model: Autoencoder, stage: str) -> None:
-    recorder = Recorder(stop_in=stage)
-    with pytest.raises(AuditCancelled, match=stage):
-        if stage == "autoencoder":
-            train_autoencoder(training_rows(rows()), CONFIG, seed=0, progress=recorder)
-        else:
-            fine_tune(model, rows(), rows(), CONFIG, seed=0, progress=recorder)
+def test_training_can_be_cancelled() -> None:
+    recorder = Recorder(stop_in="autoencoder")
+    with pytest.raises(AuditCancelled, match="autoencoder"):
+        trained(progress=recorder)
     assert len(recorder.heard) == 1
 
 
-def with_variance_shares(*shares: float) -> np.ndarray:
+def with_variance_shares(*shares: float) -> Floats:
     """Rows whose columns are their principal components: each holds this share of the variance."""
     sizes = np.diag(np.sqrt(shares))
-    return np.concatenate([sizes, -sizes]) + 7.0  # around a centre that must not count
+    rows: Floats = np.concatenate([sizes, -sizes]) + 7.0  # around a centre that must not count
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -177,14 +118,15 @@ def test_the_code_is_never_larger_than_the_rank(rank: int, columns: int, seed: i
 
 
 def test_the_trained_code_has_the_size_of_the_plane() -> None:
-    config = dataclasses.replace(CONFIG, code_size=None, epochs=1)
-    trained = train_autoencoder(training_rows(rows()), config, seed=0, progress=Progress())
-    assert trained.code_size == Autoencoder.from_state(trained.state()).code_size == 2
+    detector = trained(code_size=None, epochs=1)
+    again = restored(autoencoder, detector.state())
+    assert isinstance(again, Autoencoder)
+    assert detector.code_size == again.code_size == 2
 
 
 def test_constant_columns_and_few_rows_train() -> None:
     x = np.column_stack([rows(10), np.full(10, 3.0)])
-    scores = train_autoencoder(training_rows(x), CONFIG, seed=0, progress=Progress()).anomaly_score(x)
+    scores = trained(training_rows(x)).anomaly_score(x)
     assert np.isfinite(scores).all()
 
 

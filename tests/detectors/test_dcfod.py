@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,17 +9,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfad_core.core.config import DcfodConfig
+from cfad_core.core.config import AuditConfig, BaselineConfig, DcfodConfig
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from cfad_core.detectors import dcfod
-from cfad_core.detectors.dcfod import ClusterDistance, fit_dcfod
+from cfad_core.detectors.dcfod import ClusterDistance
 from cfad_core.detectors.protocol import TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     PLANE,
     assert_rows_are_scored_alone,
     assert_saving_keeps_every_bit,
+    fitting,
     near_the_plane,
     training_rows,
 )
@@ -33,9 +34,11 @@ def two_groups(n: int = 300) -> TrainingRows:
     return training_rows(near_the_plane(n) + 1.5 * np.outer(sensitive, PLANE[0]), sensitive)
 
 
-def fitted(rows: TrainingRows | None = None, seed: int = 0, **changes) -> ClusterDistance:
-    config = dataclasses.replace(CONFIG, **changes)
-    return fit_dcfod(rows or two_groups(), config, seed=seed, progress=Progress())
+def fitted(
+    rows: TrainingRows | None = None, seed: int = 0, progress: Progress | None = None, **changes: Any
+) -> ClusterDistance:
+    config = AuditConfig(seed=seed, baselines=BaselineConfig(dcfod=CONFIG.replace(**changes)))
+    return dcfod.fit(fitting(rows or two_groups(), config, progress=progress))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -64,7 +67,7 @@ def test_soft_clustering_by_hand() -> None:
 def test_the_target_of_the_clustering_stands_still() -> None:
     """With p fixed, d KL_i / d code_i = 2 sum_j (p_ij - q_ij) (code_i - centroid_j) / (1 + d_ij^2)."""
     codes, centroids = torch.tensor([[1.0], [2.0], [5.0]], requires_grad=True), torch.tensor([[0.0], [3.0]])
-    dcfod._clustering(codes, centroids)[0].sum().backward()
+    dcfod._clustering(codes, centroids)[0].sum().backward()  # type: ignore[no-untyped-call]
     q = np.array([[5 / 7, 2 / 7], [2 / 7, 5 / 7], [5 / 31, 26 / 31]])
     p = np.array([[475 / 523, 48 / 523], [19 / 94, 75 / 94], [475 / 8587, 8112 / 8587]])
     away = np.array([[1.0, -2.0], [2.0, -1.0], [5.0, 2.0]])
@@ -75,7 +78,7 @@ def test_the_target_of_the_clustering_stands_still() -> None:
 def test_codes_on_a_centroid_give_finite_numbers() -> None:
     codes = torch.zeros(3, 2, requires_grad=True)
     divergence, oddity = dcfod._clustering(codes, torch.zeros(1, 2))
-    (divergence + oddity).sum().backward()
+    (divergence + oddity).sum().backward()  # type: ignore[no-untyped-call]
     assert codes.grad is not None
     assert torch.isfinite(codes.grad).all()
     assert divergence.tolist() == [0.0] * 3
@@ -104,8 +107,8 @@ def test_the_encoder_gets_the_gradient_of_the_discriminator_turned_round(monkeyp
         return training
 
     without, with_it, plain = stepped(0.0), stepped(100.0), fresh_training()
-    told_apart = plain.discriminator(plain.encoder(plain.rows))
-    torch.nn.functional.cross_entropy(told_apart, plain.group).backward()  # type: ignore[no-untyped-call]
+    distinguished = plain.discriminator(plain.encoder(plain.rows))
+    torch.nn.functional.cross_entropy(distinguished, plain.group).backward()  # type: ignore[no-untyped-call]
     felt = gradients(with_it.encoder) - gradients(without.encoder)
     assert felt.abs().max() > 0.1
     torch.testing.assert_close(felt, -100.0 * gradients(plain.encoder), rtol=1e-3, atol=1e-3)
@@ -113,7 +116,7 @@ def test_the_encoder_gets_the_gradient_of_the_discriminator_turned_round(monkeyp
     torch.testing.assert_close(gradients(with_it.decoder), gradients(without.decoder))
 
 
-def test_groups_become_harder_to_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_become_harder_to_distinguish(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = two_groups()
 
     def gap(seed: int) -> float:
@@ -193,19 +196,19 @@ def test_the_same_seed_gives_the_same_scores(detector: ClusterDistance) -> None:
 
 
 def test_state_round_trip_keeps_every_bit(detector: ClusterDistance) -> None:
-    assert_saving_keeps_every_bit(detector, ClusterDistance.from_state, near_the_plane())
+    assert_saving_keeps_every_bit(detector, dcfod, near_the_plane())
 
 
 @pytest.mark.parametrize(("fewest", "steps"), [(7, 20), (33, 33)])  # five passes over four batches
 def test_few_rows_are_passed_more_often(monkeypatch: pytest.MonkeyPatch, fewest: int, steps: int) -> None:
     monkeypatch.setattr(dcfod, "_FEWEST_STEPS", fewest)
     recorder = Recorder()
-    fit_dcfod(two_groups(), CONFIG, seed=0, progress=recorder)
+    fitted(progress=recorder)
     assert recorder.heard[-1][:3] == ("dcfod", steps, steps)
 
 
 def test_training_can_be_cancelled() -> None:
     recorder = Recorder(stop_in="dcfod")
     with pytest.raises(AuditCancelled, match="dcfod"):
-        fit_dcfod(two_groups(), CONFIG, seed=0, progress=recorder)
+        fitted(progress=recorder)
     assert len(recorder.heard) == 1

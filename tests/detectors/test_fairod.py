@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import ndcg_score
 
-from cfad_core.core.config import FairodConfig
+from cfad_core.core.config import AuditConfig, BaselineConfig, FairodConfig
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from cfad_core.detectors import fairod
-from cfad_core.detectors.fairod import Reconstruction, correlation, fit_fairod, infidelity
-from cfad_core.detectors.protocol import ExplainedDetector, Inputs, TrainingRows
+from cfad_core.detectors.fairod import Reconstruction, correlation, infidelity
+from cfad_core.detectors.protocol import ExplainedDetector, InputScaling, TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     OFF_THE_PLANE,
     assert_rows_are_scored_alone,
     assert_saving_keeps_every_bit,
+    fitting,
     near_the_plane,
     training_rows,
 )
@@ -38,9 +39,11 @@ def noisier_group(n: int = 400) -> TrainingRows:
     return training_rows(near_the_plane(n) + noise, sensitive)
 
 
-def fitted(rows: TrainingRows | None = None, seed: int = 0, **changes) -> Reconstruction:
-    config = dataclasses.replace(CONFIG, **changes)
-    return fit_fairod(rows or noisier_group(), config, seed=seed, progress=Progress())
+def fitted(
+    rows: TrainingRows | None = None, seed: int = 0, progress: Progress | None = None, **changes: Any
+) -> Reconstruction:
+    config = AuditConfig(seed=seed, baselines=BaselineConfig(fairod=CONFIG.replace(**changes)))
+    return fairod.fit(fitting(rows or noisier_group(), config, progress=progress))
 
 
 def training(rows: TrainingRows, progress: Progress | None = None) -> fairod._Training:
@@ -106,7 +109,7 @@ def test_gains_by_hand() -> None:
 def test_both_fairness_terms_have_a_gradient(term: str) -> None:
     rows = noisier_group()
     session = training(rows)
-    network = fairod._first_network(5, dataclasses.replace(CONFIG, hidden=8), 0)
+    network = fairod._first_network(5, CONFIG.replace(hidden=8), 0)
     score = ((session.rows - network(session.rows)) ** 2).mean(dim=1)
     if term == "parity":
         loss = correlation(score, session.sensitive).abs()
@@ -173,7 +176,7 @@ def test_without_candidates_the_base_model_is_kept() -> None:
     recorder = Recorder()
     session = training(rows)
     base = session.run(fairod._first_network(5, CONFIG, 0), alpha=1.0, gamma=0.0)
-    kept = fit_fairod(rows, dataclasses.replace(CONFIG, candidates=()), seed=0, progress=recorder)
+    kept = fitted(rows, progress=recorder, candidates=())
     np.testing.assert_allclose(kept.anomaly_score(rows.x), session.score(base), rtol=1e-12)
     assert recorder.heard[-1][:3] == ("fairod", 20, 20)
 
@@ -203,8 +206,7 @@ def test_the_distance_to_the_goals_by_hand() -> None:
 
 def test_progress_counts_all_trainings() -> None:
     recorder = Recorder()
-    config = dataclasses.replace(CONFIG, candidates=((0.5, 0.1), (0.9, 0.1)))
-    fit_fairod(noisier_group(), config, seed=0, progress=recorder)
+    fitted(progress=recorder, candidates=((0.5, 0.1), (0.9, 0.1)))
     steps = [step for _, step, *_ in recorder.heard]
     assert steps == sorted(steps)
     assert recorder.heard[-1][:3] == ("fairod", 60, 60)
@@ -237,7 +239,7 @@ def test_a_score_never_depends_on_the_rows_scored_with_it(detector: Reconstructi
 @given(columns=st.integers(1, 130), seed=st.integers(0, 1000))
 def test_narrow_networks_score_rows_alone_too(columns: int, seed: int) -> None:
     network = fairod._first_network(columns, FairodConfig(), seed)
-    detector = Reconstruction(Inputs(np.zeros(columns), np.ones(columns)), network)
+    detector = Reconstruction(InputScaling(np.zeros(columns), np.ones(columns)), network)
     assert_rows_are_scored_alone(detector, np.random.default_rng(seed).random((1100, columns)), seed)
 
 
@@ -248,14 +250,14 @@ def test_the_same_seed_gives_the_same_scores(detector: Reconstruction) -> None:
 
 
 def test_state_round_trip_keeps_every_bit(detector: Reconstruction) -> None:
-    assert_saving_keeps_every_bit(detector, Reconstruction.from_state, near_the_plane())
+    assert_saving_keeps_every_bit(detector, fairod, near_the_plane())
 
 
 @pytest.mark.parametrize("candidates", [(), ((0.5, 0.1),)])
-def test_training_can_be_cancelled(candidates: tuple) -> None:
+def test_training_can_be_cancelled(candidates: tuple[tuple[float, float], ...]) -> None:
     recorder = Recorder(stop_in="fairod")
     with pytest.raises(AuditCancelled, match="fairod"):
-        fit_fairod(noisier_group(), dataclasses.replace(CONFIG, candidates=candidates), seed=0, progress=recorder)
+        fitted(progress=recorder, candidates=candidates)
     assert len(recorder.heard) == 1
 
 

@@ -62,7 +62,7 @@ def test_resampled_scores_against_a_plain_loop() -> None:
 
     def distance(rows: np.ndarray, b: int) -> float:
         groups = [rows[s[rows] == sign] for sign in (-1.0, 1.0)]
-        return max(ks_2samp(score[own], worlds[b, own]).statistic for own in groups)
+        return max(float(ks_2samp(score[own], worlds[b, own]).statistic) for own in groups)
 
     gaps = [2.0 * distance(np.arange(60), b) - distance(rows, b) for b, rows in enumerate(people)]
     assert min(gaps) > 0.0

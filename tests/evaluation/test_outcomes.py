@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, f1_score
 
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.outcomes import ScoreCurve
 
 
@@ -20,7 +21,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @settings(max_examples=200, deadline=None)
 @given(cases())
-def test_every_threshold_agrees_with_a_loop_and_with_scikit_learn(case) -> None:
+def test_every_threshold_agrees_with_a_loop_and_with_scikit_learn(case: tuple[Floats, Floats, Bools]) -> None:
     score, other, labels = case
     curve = ScoreCurve(score, other, labels)
     thresholds = curve.every_threshold()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from cfad_core.evaluation import plausibility as validity
-from cfad_core.evaluation.plausibility import distance_to_real
+from cfad_core.evaluation import plausibility
+from cfad_core.evaluation.plausibility import Plausibility, distance_to_real
 
 
 def draw_people(n: int, seed: int, columns: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -15,7 +15,8 @@ def draw_people(n: int, seed: int, columns: int = 3) -> tuple[np.ndarray, np.nda
 
 def nearest(people: np.ndarray, groups: np.ndarray, real: np.ndarray, real_groups: np.ndarray) -> np.ndarray:
     far = np.where(groups[:, None] == real_groups[None, :], cdist(people, real), np.inf)
-    return far.min(axis=1)
+    closest: np.ndarray = far.min(axis=1)
+    return closest
 
 
 @pytest.mark.parametrize("columns", [1, 3, 40])
@@ -44,7 +45,7 @@ def test_a_group_without_real_people_is_infinitely_far() -> None:
 def test_of_many_real_people_some_are_compared_with(monkeypatch: pytest.MonkeyPatch) -> None:
     people, real = draw_people(40, 0), draw_people(600, 1)
     exact = nearest(*people, *real)
-    monkeypatch.setattr(validity, "MAX_ROWS", 60)
+    monkeypatch.setattr(plausibility, "MAX_ROWS", 60)
     one, same, other = (distance_to_real(*people, *real, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
@@ -52,3 +53,22 @@ def test_of_many_real_people_some_are_compared_with(monkeypatch: pytest.MonkeyPa
     assert (one > exact + 1e-12).any()
     possible = np.where(people[1][:, None] == real[1][None, :], cdist(people[0], real[0]), np.inf)
     assert np.isclose(one[:, None], possible).any(axis=1).all()  # yet each is the distance to somebody
+
+
+def test_far_is_further_than_usual() -> None:
+    found = Plausibility(
+        out_of_range=np.array([True, False, False, False]),
+        between_levels=np.array([True, True, False, False]),
+        distance=np.array([0.1, 2.0, 2.1, 1.0 / 3.0]),
+        real_median=0.1 + 0.2,
+        usual=np.full(4, 2.0),
+    )
+    assert found.far.tolist() == [False, False, True, False]  # 2.0 itself is usual
+    assert found.to_dict() == {
+        "out_of_range": 0.25,
+        "between_levels": 0.5,
+        "far": 0.25,
+        "distance_median": pytest.approx((1.0 / 3.0 + 2.0) / 2.0),
+        "distance_median_real": 0.1 + 0.2,
+        "distance_usual": 2.0,
+    }

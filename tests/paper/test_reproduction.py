@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfad_core.core.config import METHODS, PAPER_QUANTILES
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidArtifactError
+from cfad_core.detectors.registry import METHODS
+from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.paper import plan as reproduction
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.plan import Reproduction, computing_modules, plan, reproduce

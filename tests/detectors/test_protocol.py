@@ -1,29 +1,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.detectors.protocol import (
     BLOCK,
     Detector,
     ExplainedDetector,
-    Inputs,
+    InputScaling,
     SavedDetector,
     alike_by_range,
     alike_by_variance,
     in_blocks,
 )
 
+Alike = Callable[[Floats, Sequence[str]], InputScaling]
+
 VARIABLES = ["job", "age", "job", "income", "job"]  # a variable's columns need not be neighbours
 SEEDS = st.integers(0, 10_000)
 
 
-def table(seed: int, n: int = 50) -> np.ndarray:
+def table(seed: int, n: int = 50) -> Floats:
     """Columns of ``VARIABLES`` in units of their own: job one-hot, each of its levels present."""
     rng = np.random.default_rng(seed)
     job = np.eye(3)[np.concatenate([[0, 1, 2], rng.integers(0, 3, n - 3)])]
@@ -60,7 +65,7 @@ def test_by_range_every_variable_spans_six(seed: int) -> None:
 
 
 @pytest.mark.parametrize("alike", [alike_by_variance, alike_by_range])
-def test_constant_columns_keep_their_unit(alike) -> None:
+def test_constant_columns_keep_their_unit(alike: Alike) -> None:
     x = np.column_stack([np.arange(4.0), np.full(4, 3.0)])
     inputs = alike(x, ["a", "b"])
     assert inputs(x)[:, 1].tolist() == [0.0] * 4
@@ -69,7 +74,7 @@ def test_constant_columns_keep_their_unit(alike) -> None:
 
 
 @pytest.mark.parametrize("alike", [alike_by_variance, alike_by_range])
-def test_a_level_that_nobody_has_does_not_matter(alike) -> None:
+def test_a_level_that_nobody_has_does_not_matter(alike: Alike) -> None:
     x = np.column_stack([np.arange(4.0) % 2, 1.0 - np.arange(4.0) % 2, np.zeros(4)])
     scaled = alike(x, ["job"] * 3)(x)
     assert np.array_equal(scaled[:, :2], alike(x[:, :2], ["job"] * 2)(x[:, :2]))
@@ -77,7 +82,7 @@ def test_a_level_that_nobody_has_does_not_matter(alike) -> None:
 
 
 def test_what_is_absurd_is_clipped() -> None:
-    inputs = Inputs(np.array([1.0, 0.0]), np.array([2.0, 1e-3]))
+    inputs = InputScaling(np.array([1.0, 0.0]), np.array([2.0, 1e-3]))
     assert inputs(np.array([[5.0, 0.002], [1e300, -1e300], [np.inf, -np.inf]])).tolist() == [
         [2.0, 2.0],
         [1e9, -1e9],
@@ -96,7 +101,7 @@ def test_scaling_changes_no_input_and_survives_saving() -> None:
     x = table(0)
     before = x.copy()
     inputs = alike_by_variance(x, VARIABLES)
-    again = Inputs.from_state(inputs.state())
+    again = InputScaling.from_state(inputs.state())
     assert np.array_equal(again(x), inputs(x))
     assert np.array_equal(x, before)
 
@@ -109,9 +114,9 @@ def test_blocks_give_what_the_rows_give(n: int) -> None:
 
 
 def test_blocks_have_one_size_and_nothing_of_other_rows() -> None:
-    seen = []
+    seen: list[Floats] = []
 
-    def remember(rows: np.ndarray) -> np.ndarray:
+    def remember(rows: Floats) -> Floats:
         seen.append(rows.copy())
         return rows[:, 0]
 
@@ -136,11 +141,12 @@ def test_matrix_products_in_blocks_do_not_depend_on_neighbours(n: int, columns: 
 
 def test_protocols_tell_what_a_detector_can_do() -> None:
     class Scores:
-        def anomaly_score(self, x: np.ndarray) -> np.ndarray:
-            return x[:, 0]
+        def anomaly_score(self, x: Floats) -> Floats:
+            first: Floats = x[:, 0]
+            return first
 
     class Saves(Scores):
-        def state(self) -> dict[str, np.ndarray]:
+        def state(self) -> dict[str, NDArray[np.generic]]:
             return {}
 
     assert isinstance(Scores(), Detector)

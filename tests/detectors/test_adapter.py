@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
+from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import AuditCancelled, InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.adapter import ForeignDetector, fit_foreign, scoring
@@ -26,7 +27,7 @@ from tests.detectors.promises import training_rows, unseen_draws
 CUBE = np.random.default_rng(0).uniform(-1.0, 1.0, size=(300, 3))
 OUTLIER = np.full((1, 3), 5.0)
 UNKNOWN_SIGN = (
-    "Whether a high score of Centre means anomalous or normal cannot be told; say so: "
+    "Whether a high score of Centre means anomalous or normal is not known; say so: "
     "ForeignDetector(estimator, high_means='anomalous') or high_means='normal'."
 )
 
@@ -43,12 +44,13 @@ def fitted(detector: Any) -> ForeignDetector:
 class Centre:
     """Somebody's detector, of no library: the distance from the mean."""
 
-    def fit(self, x: np.ndarray) -> Centre:
+    def fit(self, x: Floats) -> Centre:
         self.mean = x.mean(axis=0)
         return self
 
-    def decision_function(self, x: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(x - self.mean, axis=1)
+    def decision_function(self, x: Floats) -> Floats:
+        distance: Floats = np.linalg.norm(x - self.mean, axis=1)
+        return distance
 
 
 def of_library(module: str, **methods: Any) -> Any:
@@ -188,7 +190,7 @@ def test_training_can_be_cancelled_and_reports_under_its_name() -> None:
         fit_foreign(never, rows, stage="theirs", seed=0, progress=recorder)
 
 
-class CentreForPipelines(Centre, BaseEstimator):
+class CentreForPipelines(Centre, BaseEstimator):  # type: ignore[misc]
     """Somebody's detector that only borrows scikit-learn's settings."""
 
 
@@ -201,9 +203,10 @@ def test_a_pipeline_is_judged_by_its_last_step() -> None:
     theirs = make_pipeline(StandardScaler(), IsolationForest(random_state=0))
     assert scoring(theirs)[1] == "normal"
 
-    class Mine(IsolationForest):
-        def score_samples(self, X: np.ndarray) -> np.ndarray:
-            return -super().score_samples(X)
+    class Mine(IsolationForest):  # type: ignore[misc]
+        def score_samples(self, X: Floats) -> Floats:
+            turned: Floats = -super().score_samples(X)
+            return turned
 
     with pytest.raises(InvalidConfigError, match="Whether a high score of Mine means"):
         scoring(make_pipeline(StandardScaler(), Mine()))

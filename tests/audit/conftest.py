@@ -1,0 +1,36 @@
+"""Audits that many tests look at; nobody changes them."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.neighbors import LocalOutlierFactor
+
+from cfad_core.audit.result import AuditResult
+from cfad_core.audit.run import run_audit
+from tests.audit.worlds import EVERYTHING, JOBS, QUICK, ROLES, SUBSAMPLED, make_jobs
+from tests.conftest import make_people
+
+
+@pytest.fixture(scope="session")
+def result() -> AuditResult:
+    """Without uncertainty."""
+    return run_audit(make_people(600, seed=0), ROLES, QUICK)
+
+
+@pytest.fixture(scope="session")
+def everything() -> AuditResult:
+    """By every method."""
+    return run_audit(make_people(500, seed=4), ROLES, EVERYTHING)
+
+
+@pytest.fixture(scope="session")
+def measured() -> AuditResult:
+    """With uncertainty, and with a detector of another library."""
+    detectors = {"lof": LocalOutlierFactor(novelty=True)}
+    return run_audit(make_people(400, seed=0), ROLES, SUBSAMPLED, detectors=detectors)
+
+
+@pytest.fixture(scope="session")
+def mixed() -> AuditResult:
+    """With uncertainty, of a table with a category that the group has a say in."""
+    return run_audit(make_jobs(500, seed=3), ROLES, JOBS)

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfad_core.audit.folder import _load_stability, _save_stability, load_audit, save_audit, summary
+from cfad_core.audit.result import AuditResult
+from cfad_core.audit.run import run_audit
+from cfad_core.audit.scoring import score_rows, twin_rows
+from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.detectors.registry import METHODS
+from cfad_core.evaluation.edge_cuts import EdgeCuts
+from tests.audit.worlds import AUDITED, QUICK, ROLES, codes, make_stability
+from tests.conftest import make_people
+
+
+def test_save_and_load_give_the_same_audit(result: AuditResult, tmp_path: Path) -> None:
+    save_audit(result, tmp_path / "audit")
+    again = load_audit(tmp_path / "audit")
+    assert summary(again) == summary(result)
+    table = make_people(40, seed=5)
+    assert score_rows(again, table).equals(score_rows(result, table))
+    assert twin_rows(again, table).rows.equals(twin_rows(result, table).rows)
+    for world in ("factual", "counterfactual", "independent"):
+        assert np.array_equal(getattr(again.people, world), getattr(result.people, world))
+    text = json.loads((tmp_path / "audit" / "audit.json").read_text())
+    assert text["schema_version"] == 4
+    assert text["methods"]["cfad"]["metrics"]["groups"]["a"]["n"] > 0
+
+
+def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArtifactError, match=r"holds no audit: there is no audit\.json"):
+        load_audit(tmp_path)
+    save_audit(result, tmp_path)
+    (tmp_path / "people.parquet").unlink()
+    with pytest.raises(InvalidArtifactError, match="is damaged"):
+        load_audit(tmp_path)
+    save_audit(result, tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text())
+    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 and 3 and 4"):
+        load_audit(tmp_path)
+
+
+def test_every_method_is_audited_saved_and_scores_again(everything: AuditResult, tmp_path: Path) -> None:
+    assert tuple(everything.scores) == tuple(METHODS)
+    save_audit(everything, tmp_path / "audit")
+    again = load_audit(tmp_path / "audit")
+    assert summary(again) == summary(everything)
+    table = make_people(40, seed=5)
+    scored = score_rows(everything, table)
+    assert score_rows(again, table).equals(scored)
+    assert {f"{method}_flip" for method in METHODS} <= set(scored.columns)
+    assert "kernel" in codes(everything)
+
+
+def test_a_messy_table_is_audited(tmp_path: Path) -> None:
+    table = make_people(600, seed=7)
+    rng = np.random.default_rng(0)
+    sign = np.where(table["group"] == "b", 1.0, -1.0)
+    table["job"] = np.where(sign + rng.normal(0, 1, 600) > 0.5, "clerk", rng.choice(["nurse", "smith"], 600))
+    table["since"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 600), unit="D")
+    table["owner"] = rng.random(600) < 0.5
+    table.loc[rng.random(600) < 0.1, "schooling"] = np.nan
+    found = run_audit(table, ROLES, QUICK)
+    assert {"missing", "scaling"} <= codes(found)
+    assert "job" in found.model.affected_names
+    edges = {(edge["cause"], edge["effect"]): edge["weight"] for edge in summary(found)["graph"]["edges"]}
+    assert edges == found.model.edges()
+    assert {name for edge in edges for name in edge} <= set(table.columns)
+    twins = twin_rows(found, table).rows
+    assert set(twins["job"]) <= {"clerk", "nurse", "smith"}
+    assert (twins["job"] != table["job"]).any()
+    save_audit(found, tmp_path)
+    again = load_audit(tmp_path)
+    assert summary(again) == summary(found)
+    assert score_rows(again, table).equals(score_rows(found, table))
+
+
+def test_names_of_methods_from_elsewhere_are_checked(result: AuditResult, tmp_path: Path) -> None:
+    save_audit(result, tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text())
+    text["methods"]["![x](http://evil.example)"] = text["methods"]["ae"]
+    (tmp_path / "audit.json").write_text(json.dumps(text))
+    with pytest.raises(InvalidArtifactError, match=r"names an impossible method '!\[x\]\(http://evil\.example\)'"):
+        load_audit(tmp_path)
+
+
+def test_audits_of_the_version_before_are_read(result: AuditResult, tmp_path: Path) -> None:
+    save_audit(result, tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text())
+    del text["detector"]  # its inputs had the same variance
+    del text["config"]["methods"], text["config"]["baselines"], text["config"]["detector"]["inputs"]
+    text["config"]["detector"] |= {"twin": "mean", "fairness_weight": 1.0}
+    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 2}))
+    again = load_audit(tmp_path)
+    table = make_people(20, seed=1)
+    assert score_rows(again, table).equals(score_rows(result, table))
+
+
+def test_audit_json_holds_the_uncertainty(measured: AuditResult, tmp_path: Path) -> None:
+    save_audit(measured, tmp_path / "audit")
+    text = json.loads((tmp_path / "audit" / "audit.json").read_text(encoding="utf-8"))
+    assert text["schema_version"] == 4
+    assert text["config"]["bootstrap"] == 4
+    assert tuple(text["methods"]) == AUDITED
+    for method, found in text["methods"].items():
+        assert set(found["intervals"]) == {"changing_ratio", "flag_rate_shift", "flag_rate_difference", "distance"}
+        for one in found["intervals"].values():
+            assert one["low"] <= one["median"] <= one["high"]
+        report = measured.report(method)
+        assert found["placebo_floor"] == report.model_error(report.threshold)
+        assert found["changing_ratio_without_far"] == report.plausible_changing_ratio(report.threshold)
+        assert found["verdict"] == report.verdict
+        assert "had they belonged to the other group" in found["verdict"]
+    assert measured.stability is not None
+    assert text["uncertainty"]["graphs"] == 4
+    assert text["uncertainty"]["people"] == 100
+    assert text["uncertainty"] == json.loads(json.dumps(measured.stability.to_dict()))
+    json.dumps(summary(measured), allow_nan=False)
+
+
+@pytest.mark.parametrize("which", ["measured", "mixed"])
+def test_save_and_load_give_the_same_uncertainty(which: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    found: AuditResult = request.getfixturevalue(which)
+    save_audit(found, tmp_path / "audit")
+    again = load_audit(tmp_path / "audit")
+    assert summary(again) == summary(found)
+    assert found.stability is not None
+    assert again.stability is not None
+    for method in found.scores:
+        assert np.array_equal(again.stability.worlds[method], found.stability.worlds[method])
+        assert again.report(method).changing_ratio_interval(0.1) == found.report(method).changing_ratio_interval(0.1)
+        assert again.report(method).intervals == found.report(method).intervals
+        assert again.report(method).evidence_at(0.1) == found.report(method).evidence_at(0.1)
+        assert again.report(method).verdict == found.report(method).verdict
+
+
+def test_saving_over_an_audit_with_uncertainty_leaves_nothing_of_it(mixed: AuditResult, tmp_path: Path) -> None:
+    save_audit(mixed, tmp_path / "audit")
+    save_audit(dataclasses.replace(mixed, stability=None), tmp_path / "audit")
+    assert load_audit(tmp_path / "audit").stability is None
+
+
+def test_audits_of_schema_3_are_read(measured: AuditResult, tmp_path: Path) -> None:
+    save_audit(measured, tmp_path)
+    text = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
+    del text["uncertainty"], text["config"]["bootstrap"]
+    for method in text["methods"].values():
+        for key in ("verdict", "intervals", "placebo_floor", "changing_ratio_without_far"):
+            del method[key]
+    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 3}), encoding="utf-8")
+    (tmp_path / "uncertainty.json").unlink()
+    (tmp_path / "uncertainty.safetensors").unlink()
+    again = load_audit(tmp_path)
+    assert again.stability is None
+    assert again.config.subsamples == 0
+    assert again.report("cfad").metrics == measured.report("cfad").metrics
+    assert again.report("cfad").verdict.endswith("the uncertainty was not measured.")
+    save_audit(again, tmp_path / "new")
+    assert summary(load_audit(tmp_path / "new")) == summary(again)
+
+
+@pytest.mark.parametrize("name", ["uncertainty.json", "uncertainty.safetensors"])
+def test_an_audit_that_lost_a_part_is_damaged(mixed: AuditResult, tmp_path: Path, name: str) -> None:
+    save_audit(mixed, tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(InvalidArtifactError, match="is damaged"):
+        load_audit(tmp_path)
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["with edges", "without a path"])
+def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
+    found = make_stability()
+    if empty:
+        nothing = EdgeCuts(400, (), {"ae": 0.0, "lof-2": 0.0}, {"ae": np.zeros(0), "lof-2": np.zeros(0)})
+        found = dataclasses.replace(found, graphs=np.zeros((4, 3, 3)), edge_cuts=nothing)
+    _save_stability(found, tmp_path / "uncertainty")
+    assert {path.name for path in tmp_path.iterdir()} == {"uncertainty.json", "uncertainty.safetensors"}
+    again = _load_stability(tmp_path / "uncertainty")
+    for name in ("graphs", "people"):
+        assert getattr(again, name).dtype == getattr(found, name).dtype
+        assert np.array_equal(getattr(again, name), getattr(found, name))
+    for mine, theirs in (
+        (found.worlds, again.worlds),
+        (found.returned, again.returned),
+        (found.edge_cuts.without, again.edge_cuts.without),
+    ):
+        assert mine.keys() == theirs.keys()
+        assert all(np.array_equal(mine[method], theirs[method]) for method in mine)
+    for name in ("out_of_range", "between_levels", "distance", "far"):
+        assert getattr(again.plausibility, name).dtype == getattr(found.plausibility, name).dtype
+        assert np.array_equal(getattr(again.plausibility, name), getattr(found.plausibility, name))
+    assert again.plausibility.real_median == found.plausibility.real_median
+    np.testing.assert_array_equal(again.plausibility.usual, found.plausibility.usual)
+    assert (again.edge_cuts.people, again.edge_cuts.edges) == (found.edge_cuts.people, found.edge_cuts.edges)
+    assert again.edge_cuts.whole == found.edge_cuts.whole
+    assert (again.variables, again.sensitive, again.seed) == (found.variables, found.sensitive, found.seed)
+    assert again.to_dict() == found.to_dict()

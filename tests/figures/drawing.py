@@ -1,0 +1,118 @@
+"""Figures to look at, and what is asserted of all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+from cfad_core.detectors.registry import look_of
+from cfad_core.evaluation.densities import Densities
+from cfad_core.figures import (
+    Tradeoff,
+    adjacency_figure,
+    adjacency_pair_figure,
+    comparison_figure,
+    contributions_figure,
+    densities_figure,
+    edge_cuts_figure,
+    generation_error_figure,
+    graph_figure,
+    rates_figure,
+    reach_figure,
+    sensitivity_figure,
+    tradeoff_figure,
+    tradeoff_points_figure,
+    training_figure,
+)
+
+IMAGE = "<img src=x onerror=1>"
+HOSTILE = [IMAGE, "**bold**", "x" * 10_000, IMAGE * 500, "%{y} $a$ \"'&<br>", "<a href='javascript:1'>"]
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All texts in a figure as the browser gets them; its JSON itself hides every < in an escape."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def texts(figure: go.Figure) -> list[str]:
+    return list(strings(json.loads(figure.to_json())))
+
+
+def assert_shows_only_escaped_names(figure: go.Figure, kind: str) -> None:
+    for text in texts(figure):
+        left = text.replace("<br>", "").replace("<extra></extra>", "")
+        assert "<" not in left, f"{kind}: {text}"
+        assert "x" * 201 not in text, kind
+        assert len(text) < 3000, kind
+    # Plotly fills in what a template holds, so no name may become part of one.
+    assert not any("bold" in str(trace.hovertemplate) for trace in figure.data), kind
+
+
+def assert_stands_on_any_page(figure: go.Figure) -> None:
+    assert json.loads(figure.to_json())["layout"]["paper_bgcolor"] == "rgba(0,0,0,0)"
+    assert figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.font.color is None
+    assert 200 <= figure.layout.height <= 520
+
+
+def tradeoff(**changes: Any) -> Tradeoff:
+    line = np.linspace(0.0, 1.0, 101)
+    fields = {
+        "changing_ratio": line,
+        "quality": line**2,
+        "flag_rate": 1.0 - line,
+        "quantiles": np.array([0.9, 0.95]),
+        "quantile_changing_ratio": np.array([0.2, 0.1]),
+        "quantile_quality": np.array([0.04, 0.01]),
+    }
+    return Tradeoff(**{**fields, **changes})
+
+
+def audit_figures(names: list[str]) -> dict[str, go.Figure]:
+    """Every figure of an audit, with these names wherever names go."""
+    looks = [look_of(name) for name in names]
+    strengths = np.triu(np.ones((len(names), len(names))), 1)
+    parts = np.arange(float(len(names)))
+    line = np.linspace(0.0, 1.0, 11)
+    band = tradeoff(changing_ratio=line, quality=line, flag_rate=line, low=line / 2.0, high=line)
+    panel = Densities(np.arange(3.0), {f"{n}{c}": np.ones(2) for n in names for c in ("", " (counterfactual)")})
+    return {
+        "graph": graph_figure(names, strengths, names[0] if names else "", names[1:2]),
+        "how often": graph_figure(
+            names, strengths, names[0] if names else "", [], found=(strengths * 3).astype(np.int64), graphs=7
+        ),
+        "reach": reach_figure(dict.fromkeys(names, 0.5), names[1:2], 20),
+        "edge cuts": edge_cuts_figure([(name, names[0]) for name in names], parts, 0.5),
+        "band": tradeoff_figure(dict.fromkeys(looks, band)),
+        "adjacency": adjacency_figure(names, strengths),
+        "densities": densities_figure(dict.fromkeys(looks, panel), dict.fromkeys(looks, 1.0)),
+        "tradeoff": tradeoff_figure({look: tradeoff() for look in looks}, dict.fromkeys(looks, (0.1, 0.2))),
+        "training": training_figure(dict.fromkeys(names, (parts, parts)), names[0] if names else "loss"),
+        "contributions": contributions_figure(names, parts, parts, top=4),
+        "rates": rates_figure({name: dict.fromkeys(names, 0.5) for name in names}),
+        "comparison": comparison_figure({name: dict.fromkeys(looks, (0.5, 0.1)) for name in names}),
+    }
+
+
+def experiment_figures(names: Sequence[str]) -> dict[str, go.Figure]:
+    """Every figure of the experiments, with these names wherever names go."""
+    looks = [look_of(name) for name in names]
+    strengths = np.triu(np.ones((len(names), len(names))), 1)
+    line = np.arange(3.0)
+    return {
+        "generation": generation_error_figure({name: dict.fromkeys(names, (0.5, 0.1)) for name in names}),
+        "sensitivity": sensitivity_figure(names[0] if names else "lambda", line, dict.fromkeys(names, (line, line))),
+        "pair": adjacency_pair_figure(names, strengths, strengths.T),
+        "points": tradeoff_points_figure(dict.fromkeys(looks, (line, line, line)), dict.fromkeys(looks, (0.1, 0.2))),
+    }

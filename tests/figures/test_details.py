@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfad_core.detectors.registry import look_of
+from cfad_core.figures import comparison_figure, contributions_figure, rates_figure, training_figure
+
+
+def test_training_curves() -> None:
+    seconds = np.arange(3.0)
+    figure = training_figure(
+        {"scm": (seconds, seconds + 1.0), "ae": (seconds[:1], seconds[:1])}, "acyclicity h", log=True
+    )
+    assert [(t.name, t.mode) for t in figure.data] == [("scm", "lines"), ("ae", "markers")]
+    assert (figure.layout.yaxis.title.text, figure.layout.yaxis.type) == ("acyclicity h", "log")
+    assert figure.layout.height == 260
+
+
+def test_all_others_add_up_to_the_total() -> None:
+    rng = np.random.default_rng(0)
+    factual, counterfactual = rng.random(30), rng.random(30)
+    figure = contributions_figure([f"v{k}" for k in range(30)], factual, counterfactual, top=5)
+    here, there = figure.data
+    assert figure.layout.yaxis.ticktext[-1] == "all others"
+    assert len(here.x) == 6
+    assert here.x.sum() == pytest.approx(factual.sum())
+    assert there.x.sum() == pytest.approx(counterfactual.sum())
+    assert figure.layout.yaxis.ticktext[0] == f"v{np.maximum(factual, counterfactual).argmax()}"
+    assert here.marker.pattern.shape != there.marker.pattern.shape
+    assert "all others" not in contributions_figure(["a"], np.ones(1), np.ones(1)).layout.yaxis.ticktext
+
+
+def test_rates_that_are_none_say_so() -> None:
+    rates: dict[str, dict[str, float | None]] = {"f": {"flagged": 0.05, "true positives": None}, "m": {"flagged": 0.0}}
+    figure = rates_figure(rates)
+    flagged, hits = figure.data
+    assert list(flagged.y) == [0.05, 0.0]
+    assert list(flagged.text) == ["5.0 %", "0.0 %"]
+    assert list(hits.hovertext) == ["f<br>true positives: n/a", "m<br>true positives: n/a"]
+    assert flagged.marker.pattern.shape != hits.marker.pattern.shape
+    assert figure.layout.yaxis.tickformat == ".0%"
+
+
+def test_comparison_has_a_panel_per_metric() -> None:
+    ae, cfad, twin = (look_of(method) for method in ("ae", "cfad", "twin"))
+    values = {f"metric {k}": {ae: (0.5 + k, 0.1), cfad: (0.7, np.nan), twin: None} for k in range(5)}
+    figure = comparison_figure(values)
+    assert len(figure.data) == 10
+    assert figure.data[2].y[0] == 1.5
+    assert figure.data[2].error_y.array[0] == 0.1
+    assert figure.data[2].hovertext[0] == "AE<br>metric 1: 1.500 ± 0.100"
+    assert figure.data[3].hovertext[0] == "CFAD<br>metric 1: 0.700"
+    assert figure.layout.yaxis5.title.text == "metric 4"
+    assert list(figure.layout.xaxis.ticktext) == ["AE", "CFAD", "Twin"]
+
+
+def test_names_that_look_the_same_once_shortened_keep_their_own_bars() -> None:
+    names = ["x" * 50 + "1", "x" * 50 + "2"]
+    figure = contributions_figure(names, np.array([1.0, 2.0]), np.zeros(2))
+    assert list(figure.data[0].y) == [0, 1]
+    assert list(rates_figure({name: {"flagged": 0.1} for name in names}).data[0].x) == [0, 1]

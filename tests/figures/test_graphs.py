@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+from cfad_core.figures import PALETTE, adjacency_figure, graph_figure
+from tests.figures.drawing import assert_stands_on_any_page
+
+VARIABLES = ["s", "a", "b", "c", "alone"]
+STRENGTHS = np.zeros((5, 5))
+STRENGTHS[0, 1], STRENGTHS[1, 2], STRENGTHS[0, 2], STRENGTHS[3, 2] = 0.31, -1.0, 0.5, 0.1
+
+
+def nodes(figure: go.Figure) -> dict[str, tuple[float, float]]:
+    traces = [trace for trace in figure.data if trace.mode == "markers+text"]
+    return {t: (x, y) for trace in traces for t, x, y in zip(trace.text, trace.x, trace.y, strict=True)}
+
+
+def edge_texts(figure: go.Figure) -> list[str]:
+    return [text for trace in figure.data if trace.name == "edges" for text in trace.hovertext]
+
+
+def test_causes_stand_left_of_effects_in_layers_of_the_longest_path() -> None:
+    place = nodes(graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"]))
+    assert {name: x for name, (x, _) in place.items()} == {"s": 0.0, "c": 0.0, "alone": 0.0, "a": 1.0, "b": 2.0}
+    assert len(set(place.values())) == 5
+
+
+def test_layout_is_the_same_for_any_share_and_any_call() -> None:
+    figures = [graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], min_share=m) for m in (0.0, 0.0, 0.4, 1.0)]
+    assert len({tuple(sorted(nodes(figure).items())) for figure in figures}) == 1
+    assert (
+        len({(figure.layout.xaxis.range, figure.layout.yaxis.range, figure.layout.height) for figure in figures}) == 1
+    )
+
+
+def test_weak_edges_vanish_and_hovers_hold_sign_and_value() -> None:
+    everything = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"])
+    assert sorted(edge_texts(everything)) == ["a → b: -1.00", "c → b: +0.10", "s → a: +0.31", "s → b: +0.50"]
+    strong = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], min_share=0.4)
+    assert sorted(edge_texts(strong)) == ["a → b: -1.00", "s → b: +0.50"]
+    assert len(nodes(strong)) == 5
+
+
+def test_edges_from_the_sensitive_variable_are_coloured_and_widths_follow_strength() -> None:
+    traces = [t for t in graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"]).data if t.mode == "lines+markers"]
+    causal = {t.line.width for t in traces if t.line.color in PALETTE and t.line.dash == "solid"}
+    assert causal == {6, 4, 3}  # shares of 1, 0.5 and 0.31
+    (other,) = (t for t in traces if t.line.color not in PALETTE)
+    assert other.line.dash == "dot"
+    assert (other.x[0], other.x[-2]) == (0.0, 2.0)  # from c to b
+    for trace in traces:  # heads only where an edge ends
+        ends = np.flatnonzero(np.isnan(trace.x)) - 1
+        assert np.array_equal(np.flatnonzero(trace.marker.size), ends)
+
+
+def test_edges_that_seldom_came_back_are_thin_and_dashed() -> None:
+    found = np.where(STRENGTHS != 0.0, 20, 0)
+    found[0, 2], found[3, 2], found[1, 2] = 9, 3, 10
+    figure = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], found=found, graphs=20)
+    assert "s → b: +0.50<br>found in 9 of 20 subsamples" in edge_texts(figure)
+    dashed = [t for t in figure.data if t.mode == "lines+markers" and t.line.dash == "dash"]
+    assert sorted((t.line.color in PALETTE, t.line.width) for t in dashed) == [(False, 1), (True, 1)]
+    (solid, *rest) = sorted(
+        (t for t in figure.data if t.mode == "lines+markers" and t.line.dash == "solid"), key=lambda t: -t.line.width
+    )
+    assert solid.line.width == 6  # of half of the graphs
+    assert len(rest) == 1
+
+
+def test_an_edge_over_a_node_goes_around_it() -> None:
+    chain = np.triu(np.ones((3, 3)), 1)
+    figure = graph_figure(["s", "a", "b"], chain, "s", ["a", "b"])
+    (hovers,) = (trace for trace in figure.data if trace.name == "edges")
+    middle = {t: (x, y) for t, x, y in zip(hovers.hovertext, hovers.x, hovers.y, strict=True)}
+    assert nodes(figure)["a"] == (1.0, 0.0)
+    assert middle["s → b: +1.00"][0] == 1.0
+    assert middle["s → b: +1.00"][1] > 0.2
+
+
+def test_children_follow_the_order_of_their_parents() -> None:
+    crossed = np.zeros((4, 4))
+    crossed[0, 3] = crossed[1, 2] = 1.0
+    place = nodes(graph_figure(["p", "q", "of q", "of p"], crossed, "p", ["of p"]))
+    assert place["p"][1] > place["q"][1]
+    assert place["of p"][1] > place["of q"][1]
+
+
+def test_node_kinds() -> None:
+    figure = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"])
+    kinds = {trace.name: trace for trace in figure.data if trace.mode == "markers+text"}
+    assert list(kinds["sensitive attribute"].text) == ["s"]
+    assert kinds["sensitive attribute"].marker.symbol == "diamond"
+    assert list(kinds["affected by it"].text) == ["a", "b"]
+    assert kinds["affected by it"].marker.line.width > kinds["not affected"].marker.line.width
+
+
+def test_a_hundred_variables_stay_apart() -> None:
+    rng = np.random.default_rng(0)
+    strengths = np.triu(rng.normal(size=(100, 100)) * (rng.random((100, 100)) < 0.05), 1)
+    figure = graph_figure([f"v{k}" for k in range(100)], strengths, "v0", [])
+    place = nodes(figure)
+    assert len(set(place.values())) == 100
+    assert all(place[f"v{j}"][0] < place[f"v{i}"][0] for j, i in np.argwhere(strengths))
+    assert len(figure.data) < 20
+    alone = nodes(graph_figure([f"v{k}" for k in range(100)], np.zeros((100, 100)), "v0", []))
+    assert len(set(alone.values())) == 100
+    assert_stands_on_any_page(figure)
+
+
+def test_blank_cells_have_no_edge_and_colours_are_centred_at_zero() -> None:
+    (heatmap,) = adjacency_figure(VARIABLES, STRENGTHS).data
+    assert np.array_equal(np.isnan(heatmap.z), STRENGTHS == 0.0)
+    assert heatmap.zmin == -heatmap.zmax == -1.0
+    assert heatmap.hovertext[1][2] == "a → b: -1.00"
+    assert heatmap.text[1][2] == "-1.00"
+    assert heatmap.text[2][1] == ""
