@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from cfad_core.audit.folder import _load_stability, _save_stability, load_audit,
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.audit.scoring import score_rows, twin_rows
+from cfad_core.core.config import DEFAULT_METHODS
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.edge_cuts import EdgeCuts
@@ -91,16 +93,39 @@ def test_names_of_methods_from_elsewhere_are_checked(result: AuditResult, tmp_pa
         load_audit(tmp_path)
 
 
-def test_audits_of_the_version_before_are_read(result: AuditResult, tmp_path: Path) -> None:
+def make_older(folder: Path, schema: Literal[2, 3]) -> None:
+    """Take from a folder what an older program did not write."""
+    text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    config = text["config"]
+    del text["uncertainty"], config["bootstrap"]
+    for method in text["methods"].values():
+        for key in ("verdict", "intervals", "placebo_floor", "changing_ratio_without_far"):
+            method.pop(key, None)
+    for name in ("uncertainty.json", "uncertainty.safetensors"):
+        (folder / name).unlink(missing_ok=True)
+    if schema == 2:
+        config["detector"] |= {name: text["detector"][name] for name in ("twin", "fairness_weight")}  # always numbers
+        del text["detector"], config["methods"], config["baselines"], config["detector"]["inputs"]
+        del config["knowledge"]["complete"]
+    (folder / "audit.json").write_text(json.dumps(text | {"schema_version": schema}), encoding="utf-8")
+
+
+def test_audits_of_schema_2_are_read(result: AuditResult, tmp_path: Path) -> None:
+    """They know three methods, one scaling of their inputs and no uncertainty."""
     save_audit(result, tmp_path)
-    text = json.loads((tmp_path / "audit.json").read_text())
-    del text["detector"]  # its inputs had the same variance
-    del text["config"]["methods"], text["config"]["baselines"], text["config"]["detector"]["inputs"]
-    text["config"]["detector"] |= {"twin": "mean", "fairness_weight": 1.0}
-    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 2}))
+    make_older(tmp_path, 2)
     again = load_audit(tmp_path)
     table = make_people(20, seed=1)
     assert score_rows(again, table).equals(score_rows(result, table))
+    assert again.settings.inputs == "variance"
+    assert again.config.subsamples == 0
+    for method in DEFAULT_METHODS:
+        assert again.report(method).to_dict() == result.report(method).to_dict()
+    save_audit(again, tmp_path / "new")
+    newer = load_audit(tmp_path / "new")
+    assert summary(newer) == summary(again)
+    assert score_rows(newer, table).equals(score_rows(result, table))
+    assert json.loads((tmp_path / "new" / "audit.json").read_text(encoding="utf-8"))["schema_version"] == 4
 
 
 def test_audit_json_holds_the_uncertainty(measured: AuditResult, tmp_path: Path) -> None:
@@ -149,21 +174,31 @@ def test_saving_over_an_audit_with_uncertainty_leaves_nothing_of_it(mixed: Audit
 
 def test_audits_of_schema_3_are_read(measured: AuditResult, tmp_path: Path) -> None:
     save_audit(measured, tmp_path)
-    text = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
-    del text["uncertainty"], text["config"]["bootstrap"]
-    for method in text["methods"].values():
-        for key in ("verdict", "intervals", "placebo_floor", "changing_ratio_without_far"):
-            del method[key]
-    (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 3}), encoding="utf-8")
-    (tmp_path / "uncertainty.json").unlink()
-    (tmp_path / "uncertainty.safetensors").unlink()
+    make_older(tmp_path, 3)
     again = load_audit(tmp_path)
     assert again.stability is None
     assert again.config.subsamples == 0
-    assert again.report("cfad").metrics == measured.report("cfad").metrics
+    assert again.settings == measured.settings
+    for method in AUDITED:
+        assert again.report(method).metrics == measured.report(method).metrics
+        assert again.report(method).intervals is None
     assert again.report("cfad").verdict.endswith("the uncertainty was not measured.")
+    table = make_people(20, seed=1)
+    ours = [name for name in map(str, score_rows(measured, table)) if not name.startswith("lof_")]
+    assert score_rows(again, table).equals(score_rows(measured, table)[ours])
     save_audit(again, tmp_path / "new")
     assert summary(load_audit(tmp_path / "new")) == summary(again)
+
+
+def test_findings_that_follow_from_the_numbers_are_not_read_twice(tmp_path: Path) -> None:
+    table = make_people(300, seed=4)
+    table["fraud"] = np.where(np.random.default_rng(0).random(300) < 0.3, "yes", "no")  # labels that mean nothing
+    found = run_audit(table, ROLES, QUICK.replace(methods=("pca",)))
+    save_audit(found, tmp_path)
+    again = load_audit(tmp_path)
+    assert [finding.code for finding in found.findings].count("fair-because-useless") == 1
+    assert [finding.code for finding in again.findings] == [finding.code for finding in found.findings]
+    assert "fair-because-useless" not in {notice.code for notice in again.notices}
 
 
 @pytest.mark.parametrize("name", ["uncertainty.json", "uncertainty.safetensors"])

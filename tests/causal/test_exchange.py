@@ -90,7 +90,8 @@ def test_knowledge_may_be_written_by_hand() -> None:
         ('{"version": 2}', "The domain knowledge in k.json has version 2; this program reads 1"),
         (
             '{"nodes": []}',
-            "Unknown setting in 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, complete.",
+            "Unknown setting in 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, "
+            "complete.",
         ),
         ('{"roots": "age"}', "'knowledge.roots' must be a list, each entry a text; got 'age'."),
         ('{"roots": [1]}', r"'knowledge.roots' must be a list, each entry a text; got \[1\]."),
