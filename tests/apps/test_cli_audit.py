@@ -8,14 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from cfad_core.apps import cli
 from cfad_core.data.sets.synthetic import generate_synthetic
 from tests.apps.commands import ROOT, audit_arguments
 from tests.conftest import make_people
 
+pytestmark = pytest.mark.usefixtures("quick_presets")
 
-def test_audit_score_and_counterfactuals(quick_presets, table: Path, tmp_path: Path, capsys) -> None:
+
+def test_audit_score_and_counterfactuals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit"
     assert cli.main(audit_arguments(table, out, "--roots", "schooling", "--groups", "b", "a", "--seed", "3")) == 0
     printed = capsys.readouterr()
@@ -47,7 +50,7 @@ def test_audit_score_and_counterfactuals(quick_presets, table: Path, tmp_path: P
     assert not np.allclose(twins["income"], original["income"])
 
 
-def test_methods_of_an_audit(quick_presets, table: Path, tmp_path: Path, capsys) -> None:
+def test_methods_of_an_audit(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit"
     roles = ["--sensitive", "group", "--label", "fraud", "--anomaly", "yes", "--ignore", "id"]
     assert cli.main(["audit", str(table), *roles, "--methods", "iforest", "pca", "--out", str(out)]) == 0
@@ -58,7 +61,7 @@ def test_methods_of_an_audit(quick_presets, table: Path, tmp_path: Path, capsys)
     assert list(scores.columns) == [f"{method}_{kind}" for method in ("iforest", "pca") for kind in kinds]
 
 
-def test_a_table_is_audited_as_suggested(quick_presets, tmp_path: Path, capsys) -> None:
+def test_a_table_is_audited_as_suggested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = str(ROOT / "assets" / "sample.csv")
     options = ["--groups", "female", "male", "--label", "fraud", "--anomaly", "yes", "--categories", "most-frequent"]
     assert cli.main(["audit", sample, "--sensitive", "gender", *options, "--out", str(tmp_path / "a")]) == 0
@@ -85,7 +88,9 @@ def test_a_table_is_audited_as_suggested(quick_presets, tmp_path: Path, capsys) 
     assert "'not north'" in capsys.readouterr().out
 
 
-def test_a_terminal_gets_a_bar(quick_presets, table: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_terminal_gets_a_bar(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert cli.main(audit_arguments(table, tmp_path / "audit")) == 0
     bar = capsys.readouterr().err
@@ -93,7 +98,7 @@ def test_a_terminal_gets_a_bar(quick_presets, table: Path, tmp_path: Path, monke
     assert "100%" in bar
 
 
-def test_inspect(table: Path, tmp_path: Path, capsys) -> None:
+def test_inspect(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["inspect", str(ROOT / "assets" / "sample.csv")]) == 0
     printed = capsys.readouterr().out
     assert "800 rows, 15 columns." in printed
@@ -106,7 +111,9 @@ def test_inspect(table: Path, tmp_path: Path, capsys) -> None:
     assert "No column looks sensitive; name one with --sensitive." in capsys.readouterr().out
 
 
-def test_synthesize_and_audit_its_files(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_synthesize_and_audit_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     small = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     monkeypatch.setattr("cfad_core.data.sets.synthetic.generate_synthetic", lambda seed: small)
     assert cli.main(["synthesize", "--seed", "4", "--out", str(tmp_path / "world")]) == 0
@@ -126,7 +133,7 @@ def test_synthesize_and_audit_its_files(quick_presets, tmp_path: Path, monkeypat
     assert "changes (truth)" in capsys.readouterr().out
 
 
-def test_demo(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     small = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     monkeypatch.setattr("cfad_core.data.sets.synthetic.generate_synthetic", lambda seed: small)
     assert cli.main(["demo", "--out", str(tmp_path / "audit")]) == 0

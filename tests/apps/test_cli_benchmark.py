@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from cfad_core.apps import cli
+from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.paper import problems as benchmark
 from cfad_core.paper.problems import Problem
+from cfad_core.runs.tasks import Task
 
 
 @pytest.mark.slow
-def test_benchmark_rows(quick_presets, tmp_path: Path, monkeypatch, capsys) -> None:
-    def small_world(seed: int, progress: object) -> Problem:
+@pytest.mark.usefixtures("quick_presets")
+def test_benchmark_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def small_world(seed: int, progress: Progress) -> Problem:
         data = generate_synthetic(seed + 4, n_train=800, n_test_normal=200, n_test_anomaly=40)
         roles = ColumnRoles("S", label="label", anomaly="1")
         return Problem(data.train, data.test, roles, data.test_counterfactual, data.adjacency)
@@ -39,8 +43,12 @@ def test_benchmark_rows(quick_presets, tmp_path: Path, monkeypatch, capsys) -> N
     assert "macro_f1" in capsys.readouterr().out
 
 
-def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
-    def pretend(tasks: list, workers: int, scheduler: str | None, progress: object) -> list:
+def test_benchmark_with_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pretend(
+        tasks: Sequence[Task], workers: int, scheduler: str | None, progress: Progress
+    ) -> list[list[dict[str, str | int]]]:
         assert (workers, scheduler) == (2, None)
         return [[{"dataset": t.arguments["dataset"], "seed": t.arguments["seed"]}] for t in tasks]
 
@@ -53,7 +61,9 @@ def test_benchmark_with_workers(tmp_path: Path, monkeypatch, capsys) -> None:
     assert json.loads(out.read_text()) == expected
 
 
-def test_the_whole_experiment_section(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_the_whole_experiment_section(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from tests.paper.test_reproduction import Pretender
 
     monkeypatch.setattr("cfad_core.paper.plan.run_many", Pretender())

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cfad_core.apps import cli
 
 
-def test_saved_audits(quick_presets, table: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+@pytest.mark.usefixtures("quick_presets")
+def test_saved_audits(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
 
     def say(*arguments: str | Path) -> str:

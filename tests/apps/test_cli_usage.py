@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cfad_core.apps import cli
-from tests.apps.commands import ROOT, audit_arguments
+from tests.apps.commands import ROOT, audit_arguments, exit_code
 from tests.conftest import make_people
 
 
@@ -76,16 +75,17 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(
-    table: Path, arguments: list[str], message: str, monkeypatch, capsys
+    table: Path,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = make_people(200, seed=0).assign(name=[f"person {k}" for k in range(200)])
     names.to_csv(table.parent / "names.csv", index=False)
     monkeypatch.chdir(table.parent)
     before = sorted(table.parent.iterdir())
-    try:
-        code = cli.main(arguments)
-    except SystemExit as stopped:  # argparse ends the program itself
-        code = stopped.code
+    code = exit_code(arguments)
     printed = capsys.readouterr()
     assert (code, printed.out) == (2, "")
     assert message in printed.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -77,12 +78,11 @@ def test_roles_come_back(home: Path) -> None:
 def test_roles_are_checked_once_a_rerun(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = visit()
     press(app, "Try the sample table")
-    checked = []
-    check = roles_module._column_findings
-    monkeypatch.setattr(roles_module, "_column_findings", lambda *given: checked.append(given) or check(*given))
+    check = Mock(wraps=roles_module._column_findings)
+    monkeypatch.setattr(roles_module, "_column_findings", check)
     app.run()
     assert "What the columns are for" in said(app)
-    assert len(checked) == 1
+    assert check.call_count == 1
 
 
 def test_roles_of_an_empty_column(home: Path) -> None:

@@ -43,27 +43,28 @@ def test_what_is_uncertain_about_the_graph(done: tuple[str, str], home: Path) ->
     assert [tab.label for tab in app.tabs] == ["Graph", "Matrix", "Edges", "Uncertainty", "Edge by edge"]
     with Store(home) as store:
         result = store.result(done[0])
-    sure = result.stability
+    stability = result.stability
+    assert stability is not None
     edges = next(table.value for table in app.dataframe if "strength" in table.value)
     for cause, effect, found in zip(edges["cause"], edges["effect"], edges["found in subsamples"], strict=True):
-        frequency = sure.edge_frequency[sure.variables.index(cause), sure.variables.index(effect)]
+        frequency = stability.edge_frequency[stability.variables.index(cause), stability.variables.index(effect)]
         assert found == f"{4 * frequency:.0f} of 4"
     reached = next(table.value for table in app.dataframe if "variable" in table.value)
     assert dict(zip(reached["variable"], reached["reached in subsamples"], strict=True)) == {
-        name: f"{4 * share:.0f} of 4" for name, share in sure.reach.items()
+        name: f"{4 * share:.0f} of 4" for name, share in stability.reach.items()
     }
     assert "Every subsample shows a path from group" in said(app)
     assert "of 4 subsamples." in said(app)  # which arrows half of them found
     for method in ("ae", "twin"):
         app.segmented_control(key=f"what-if-{done[0]}").set_value(method).run()
         assert not app.exception, app.exception
-        assert f"With all edges, {100 * sure.edge_cuts.whole[method]:.1f} % of outcomes" in said(app)
+        assert f"With all edges, {100 * stability.edge_cuts.whole[method]:.1f} % of outcomes" in said(app)
         assert "Counted on 100 people, at the audit's own threshold (quantile 0.95)" in said(app)
         assert ("by construction" in said(app)) == (method == "twin")
         table = next(table.value for table in app.dataframe if "goes with it" in table.value)
         assert table["goes with it"].is_monotonic_decreasing
-        assert table["changed without it"].min() == pytest.approx(100 * sure.edge_cuts.without[method].min())
-        carrier = sure.edge_cuts.carrier(method)
+        assert table["changed without it"].min() == pytest.approx(100 * stability.edge_cuts.without[method].min())
+        carrier = stability.edge_cuts.carrier(method)
         assert ("alone carries" in said(app)) == (carrier is not None)
 
 

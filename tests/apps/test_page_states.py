@@ -12,7 +12,7 @@ from cfad_core.core.config import (
 )
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
-from cfad_core.runs.model import Report
+from cfad_core.runs.model import Report, Status
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     HOSTILE,
@@ -61,7 +61,7 @@ def test_a_bad_id_in_the_address(done: tuple[str, str], page: str) -> None:
 
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
 @pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "interrupted"])
-def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: str) -> None:
+def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: Status) -> None:
     with Store(home) as store:
         audit = store.create(Tables.of(people()), ROLES, QUICK, name=HOSTILE, source="people.csv")
         if status != "queued":

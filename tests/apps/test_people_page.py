@@ -14,6 +14,7 @@ from tests.apps.pages import (
 def test_implausible_twins_are_marked(done: tuple[str, str], home: Path) -> None:
     with Store(home) as store:
         result = store.result(done[0])
+    assert result.stability is not None
     validity = result.stability.plausibility
     assert validity.far.any()
     far = "whose twin is implausible"
@@ -42,6 +43,9 @@ def test_methods_with_other_units_have_other_scales(done: tuple[str, str]) -> No
 def test_the_interval_of_the_distance(done: tuple[str, str], home: Path) -> None:
     app = visit("5_Score_densities.py", audit=done[0])
     with Store(home) as store:
-        found = store.result(done[0]).report("ae").intervals.distance
+        intervals = store.result(done[0]).report("ae").intervals
+    assert intervals is not None
+    found = intervals.distance
+    assert found is not None
     assert f"AE {100 * found.low:.1f} % to {100 * found.high:.1f} %" in said(app)
     assert "in the group where it is largest" not in said(visit("5_Score_densities.py", audit=done[1]))

@@ -24,6 +24,7 @@ def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> N
     with Store(home) as store:
         chosen = store.get(done[0]).threshold
         expected = store.result(done[0]).report("cfad").threshold_at(0.8)
+    assert chosen is not None
     assert chosen.quantile == 0.8
     assert chosen.value == pytest.approx(expected)
     assert "Saved with this audit: CFAD, quantile 0.8." in said(visit("6_Threshold.py", audit=done[0]))
@@ -42,6 +43,7 @@ def test_other_ways_to_choose_come_back(done: tuple[str, str], home: Path, by: s
     press(app, "Save this threshold")
     with Store(home) as store:
         chosen = store.get(done[0]).threshold
+    assert chosen is not None
     again = visit("6_Threshold.py", audit=done[0])
     assert not again.exception
     if by == "investigations":
@@ -55,9 +57,12 @@ def test_the_tiles_are_the_metrics(done: tuple[str, str], home: Path) -> None:
     shown = {metric.label: metric.value for metric in app.metric}
     with Store(home) as store:
         metrics = store.result(done[0]).report("cfad").metrics
+    own, judged = metrics.changing_ratio, metrics.changing_ratio_independent
+    assert own is not None
+    assert judged is not None
     assert shown["Macro-F1"] == f"{metrics.macro_f1:.3f}"
-    assert shown["outcome changes (own)"] == f"{100 * metrics.changing_ratio:.1f} %"
-    assert shown["outcome changes (judge)"] == f"{100 * metrics.changing_ratio_independent:.1f} %"
+    assert shown["outcome changes (own)"] == f"{100 * own:.1f} %"
+    assert shown["outcome changes (judge)"] == f"{100 * judged:.1f} %"
 
 
 def test_without_labels_there_is_no_f1(done: tuple[str, str]) -> None:
