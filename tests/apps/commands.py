@@ -18,7 +18,8 @@ def exit_code(arguments: Sequence[str]) -> int | str | None:
         return stopped.code
 
 
-def audit_arguments(table: Path, out: Path, *more: str) -> list[str]:
-    """An audit of what the ``table`` fixture wrote, into a folder."""
-    labels = ["--label", "fraud", "--anomaly", "yes"]
-    return ["audit", str(table), "--sensitive", "group", *labels, "--ignore", "id", "--out", str(out), *more]
+def audit_arguments(table: Path, *more: str | Path, subsamples: int | None = 0) -> list[str]:
+    """An audit of what the ``table`` fixture wrote; None leaves the number of subsamples to the command."""
+    roles = ["--sensitive", "group", "--label", "fraud", "--anomaly", "yes", "--ignore", "id"]
+    uncertainty = [] if subsamples is None else ["--subsamples", str(subsamples)]
+    return ["audit", str(table), *roles, *uncertainty, *map(str, more)]

@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 
 from cfad_core.apps import cli
-from cfad_core.core.config import AuditConfig
+from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.runs.store import Store
 from tests.apps.pages import FULL, QUICK, ROLES, finish, people
@@ -50,10 +50,10 @@ def done(home: Path, finished_home: tuple[Path, str, str]) -> tuple[str, str]:
 
 @pytest.fixture
 def quick_presets(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
-    """Commands train for a moment."""
+    """Commands train for a moment; without --subsamples, only ``audit`` measures the uncertainty."""
 
     def quick_preset(_: str, **changes: Any) -> AuditConfig:
-        return AuditConfig(**({"detector": quick.detector} | changes))
+        return quick.replace(discovery=DiscoveryConfig(rounds=2, basis_size=6), **changes)
 
     for module in (cli.audit, cli.benchmark, cli.demo):
         monkeypatch.setattr(module, "preset", quick_preset)

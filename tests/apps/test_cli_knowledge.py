@@ -9,17 +9,9 @@ from typing import Any
 import pytest
 
 from cfad_core.apps import cli
-from cfad_core.core.config import AuditConfig
 from tests.conftest import make_people
 
-VARIABLES = ("group", "schooling", "income", "debt")
-
-
-@pytest.fixture(autouse=True)
-def quick_preset(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
-    monkeypatch.setattr(
-        cli.audit, "preset", lambda _, **changes: AuditConfig(**({"detector": quick.detector} | changes))
-    )
+pytestmark = pytest.mark.usefixtures("quick_presets")
 
 
 @pytest.fixture

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from cfad_core.apps import cli
 from tests.apps.commands import ROOT, audit_arguments, exit_code
 from tests.conftest import make_people
 
@@ -93,7 +95,10 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     assert sorted(table.parent.iterdir()) == before  # nothing half-written
 
 
-@pytest.mark.parametrize("arguments", [[], ["audit", "missing.csv", "--sensitive", "group", "--out", "audit"]])
+AUDIT = ["audit", "missing.csv", "--sensitive", "group", "--out", "audit"]  # slow, for it imports torch
+
+
+@pytest.mark.parametrize("arguments", [[], ["inspect", "missing.csv"], pytest.param(AUDIT, marks=pytest.mark.slow)])
 def test_the_command_as_it_is_typed(tmp_path: Path, arguments: list[str]) -> None:
     finished = run(*arguments, cwd=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
@@ -101,10 +106,20 @@ def test_the_command_as_it_is_typed(tmp_path: Path, arguments: list[str]) -> Non
     assert len(finished.stderr.strip().splitlines()) == 1
 
 
+def test_an_interrupted_audit_writes_nothing(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cfad_core.audit.run.run_audit", Mock(side_effect=KeyboardInterrupt))
+    assert cli.main(audit_arguments(table, "--out", table.parent / "audit")) == 130
+    assert capsys.readouterr() == ("", "Cancelled; nothing was written.\n")
+    assert list(table.parent.iterdir()) == [table]
+
+
+@pytest.mark.slow
 def test_ctrl_c_ends_quietly_and_writes_nothing(tmp_path: Path) -> None:
     table = tmp_path / "people.csv"
     make_people(100_000, seed=0).to_csv(table, index=False)
-    arguments = audit_arguments(table, tmp_path / "audit")
+    arguments = audit_arguments(table, "--out", tmp_path / "audit", subsamples=None)
     arguments.remove("--ignore")
     arguments.remove("id")
     command = [sys.executable, "-m", "cfad_core", *arguments]
