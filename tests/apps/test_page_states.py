@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,11 @@ from tests.apps.pages import (
     QUICK,
     RESULT_PAGES,
     ROLES,
+    ROOT,
     finish,
+    pages_in,
     people,
+    result_pages_in,
     said,
     visit,
     without_groups,
@@ -121,3 +125,13 @@ def test_plain_text() -> None:
     assert "http\\:\u2060//" in as_text("http://x.example")
     assert as_text("www.x") == "www\u2060\\.x"
     assert len(as_text("x" * 500)) == 200
+
+
+def test_a_new_page_is_found_by_what_it_does(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    shutil.copytree(ROOT / "pages", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "Over_time.py").write_text('frame.open_page("Over time")\nrecord, result = frame.finished_audit()\n')
+    (folder / "About.py").write_text('frame.open_page("About")\n')
+    assert set(pages_in(folder)) == {*PAGES, "Over_time.py", "About.py"}
+    assert set(result_pages_in(folder)) == {*RESULT_PAGES, "Over_time.py"}
+    assert {"3_Causal_graph.py", "6_Threshold.py"} <= set(RESULT_PAGES) < set(PAGES)
