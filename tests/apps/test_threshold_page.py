@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cfad_core.apps.cli.summary import summary as command_summary
+from cfad_core.audit.folder import summary as file_summary
+from cfad_core.core.formats import percent
+from cfad_core.evaluation.metrics import GROUP_METRICS, GroupMetric
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     press,
@@ -92,3 +96,29 @@ def test_the_verdict_moves_with_the_threshold(done: tuple[str, str], home: Path)
     assert f"**{100 * error:.1f} %** by model error alone" in said(app)
     assert "whose twin is implausible" in said(app)
     assert "Band: CFAD, lowest to highest of 4 subsamples" in said(app)
+
+
+def test_a_new_group_metric_is_everywhere(done: tuple[str, str], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = "Share of the group that is not flagged."
+    metric = GroupMetric("not flagged", about, lambda _, at: float(1.0 - at.flag_rate))
+    monkeypatch.setitem(GROUP_METRICS, "clear_rate", metric)
+    with Store(home) as store:
+        result = store.result(done[0])
+    rates = {name: group["clear_rate"] for name, group in result.report("cfad").metrics.groups.items()}
+    assert set(rates) == {"a", "b"}
+
+    app = visit("6_Threshold.py", audit=done[0])
+    assert not app.exception, app.exception
+    shown = next(table.value for table in app.dataframe if "not flagged" in table.value.index)
+    assert shown.loc["not flagged"].to_dict() == {name: percent(rate) for name, rate in rates.items()}
+
+    printed = command_summary(result).splitlines()
+    (header,) = [line for line in printed if line.split()[:2] == ["method", "group"]]
+    assert header.endswith("not flagged")
+    lines = [line.split() for line in printed if line.startswith("cfad")]
+    for name, rate in rates.items():
+        (row,) = [line for line in lines if line[1] == name]
+        assert row[-1] == f"{rate:.3f}"
+
+    stored = file_summary(result)["methods"]["cfad"]["metrics"]["groups"]
+    assert {name: group["clear_rate"] for name, group in stored.items()} == rates
