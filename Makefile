@@ -8,8 +8,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# As many processes as there are cores, at most four; each on one thread: more would wait for each other
+TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4
 
-.PHONY: run dev test check lint install services
+.PHONY: run dev test check quick lint install services
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -19,10 +21,13 @@ dev: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py --server.fileWatcherType poll --server.runOnSave true
 
 test: lint services
-	$(BIN)/python -m pytest
+	$(TESTS)
 
-check: lint
-	$(BIN)/python -m pytest -m "not slow"
+check: $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j2 -O lint quick
+
+quick: $(VENV)/.dev
+	$(TESTS) -m "not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
