@@ -38,9 +38,9 @@ def operate(audit: str, result: AuditResult) -> None:
     with groups:
         st.plotly_chart(rates_figure(group_rates(report, chosen.value)), width="stretch", key="rates")
         st.caption("Each group, and the twins of its people: had they belonged to the other group.")
-        show_groups(report, chosen.value)
-        if metrics.n_anomaly is not None:
-            st.dataframe(confusion(report.curves.own.at(chosen.value)), width="stretch")
+    show_groups(report, chosen.value)
+    if metrics.n_anomaly is not None:
+        st.dataframe(confusion(report.curves.own.at(chosen.value)), width="content")
 
 
 def tiles(result: AuditResult, metrics: Metrics) -> None:
@@ -50,8 +50,8 @@ def tiles(result: AuditResult, metrics: Metrics) -> None:
     judge = "truth" if result.judge is None else "judge"
     shown = [
         (f"flagged of {metrics.n:,}", f"{flagged:,}", "flagged"),
-        ("outcome changes (own)", percent(metrics.changing_ratio), "changing ratio"),
-        (f"outcome changes ({judge})", percent(metrics.changing_ratio_independent), "judge"),
+        ("changes (own)", percent(metrics.changing_ratio), "changing ratio"),
+        (f"changes ({judge})", percent(metrics.changing_ratio_independent), "judge"),
         ("threshold", number(metrics.threshold), "threshold"),
         ("Macro-F1", number(metrics.macro_f1), "Macro-F1"),
     ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import cfad_core
@@ -46,9 +48,11 @@ def place_of(path: Path) -> str:
     return path.relative_to(ROOT / "cfad_core").with_suffix("").as_posix()
 
 
-def imports(path: Path) -> set[str]:
+def imports(path: Path, *, for_types: bool = True) -> set[str]:
+    """The modules that a module imports, by default also those for types alone."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if for_types else _at_run_time(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -57,6 +61,14 @@ def imports(path: Path) -> set[str]:
             if node.module == "cfad_core":  # names of the package itself stand for modules
                 found.update(cfad_core._HOMES.get(alias.name, f"cfad_core.{alias.name}") for alias in node.names)
     return found
+
+
+def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and all below it, but for what stands under ``if TYPE_CHECKING``."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _at_run_time(child)
 
 
 def complaints(place: str, path: Path) -> list[str]:
@@ -89,6 +101,16 @@ def test_tests_mirror_the_rooms() -> None:
     assert folders == set(ROOMS)
 
 
+def test_no_module_needs_itself() -> None:
+    """No cycles of imports, also of those inside functions; those for types alone do not count."""
+    modules = {f"cfad_core.{place_of(path)}".replace("/", ".").removesuffix(".__init__"): path for path in SOURCES}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, path in modules.items():
+        if name != "cfad_core":  # it names all, and loads what is asked for
+            graph.add_edges_from((name, other) for other in imports(path, for_types=False) & set(modules) - {name})
+    assert [sorted(cycle) for cycle in nx.simple_cycles(graph)] == []
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -119,14 +141,19 @@ def test_every_public_name_can_be_imported() -> None:
         _ = cfad_core.nothing
 
 
+def _lines(node: ast.stmt) -> int:
+    assert node.end_lineno is not None
+    return node.end_lineno - node.lineno + 1
+
+
 def functions(path: Path) -> list[tuple[str, int]]:
     """The functions of a module, and how many lines each has without its docstring."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
             first = node.body[0]
-            text = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) is not None else 0
-            found.append((node.name, node.end_lineno - node.lineno + 1 - text))
+            text = _lines(first) if ast.get_docstring(node) is not None else 0
+            found.append((node.name, _lines(node) - text))
     return found
 
 

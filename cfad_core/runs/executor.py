@@ -204,16 +204,6 @@ class Executor:
                 self.store.recover(is_alive)
 
 
-def start_executor(store: Store, workers: int = 1) -> Executor:
-    """A Dask cluster if ``CFAD_DASK_SCHEDULER`` names one, else processes on this machine."""
-    address = os.environ.get("CFAD_DASK_SCHEDULER")
-    if not address:
-        return Executor(store, workers)
-    from cfad_core.runs.dask import DaskExecutor  # which is an Executor
-
-    return DaskExecutor(store, address)
-
-
 def wait_for(store: Store, audit: str, timeout: float | None = None) -> AuditRecord:
     """Wait until an audit is neither queued nor running.
 

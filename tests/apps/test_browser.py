@@ -11,19 +11,18 @@ import pytest
 from playwright.sync_api import Browser
 
 from cfad_core.core.config import AuditConfig, DetectorConfig
-from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.store import Store
 from tests.apps.browser import Visitor, app, assert_clean, browser
+from tests.apps.pages import RESULT_PAGES, ROLES
 from tests.conftest import make_people
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SIDE, MAIN = "[data-testid=stSidebar]", "[data-testid=stMain]"
-RESULTS = ["Causal graph", "Counterfactuals", "Score densities", "Threshold", "Methods"]
+RESULTS = [re.sub(r"^\d+_", "", Path(name).stem).replace("_", " ") for name in RESULT_PAGES]  # as the sidebar says
 HOSTILE = '![x](http://evil.example/a.png)<img src="http://evil.example/b.png">'
 ENDLESS = AuditConfig(detector=DetectorConfig(width=16, epochs=10**6, batch_size=64))
-ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def test_an_upload_and_every_page_of_it(visitor: Visitor, tmp_path: Path) -> Non
     make_people(400, seed=1).to_csv(tmp_path / "mine.csv", index=False)
     start_from_upload(visitor, tmp_path / "mine.csv")
     visitor.wait_text("The audit is done", timeout=120)
-    for page in RESULTS:
+    for page in [*(name for name in RESULTS if name != "Methods"), "Methods"]:
         visitor.click(page, within=SIDE)
         visitor.wait_text("sensitive: group")
         visitor.wait_idle()

@@ -18,6 +18,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.model import headline
 from cfad_core.runs.store import Store
+from tests.apps.commands import exit_code
 from tests.conftest import make_people
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
@@ -42,7 +43,7 @@ def edges_of(audit: Path) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_the_graph_of_an_audit(audit: Path, tmp_path: Path, suffix: str, capsys) -> None:
+def test_the_graph_of_an_audit(audit: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / f"graph{suffix}"
     assert cli.main(["graph", str(audit), "--out", str(out)]) == 0
     edges = edges_of(audit)
@@ -62,14 +63,16 @@ def test_an_audit_file_is_a_graph_too(audit: Path) -> None:
     assert read_graph(json.dumps(text["graph"]).encode(), "graph.json") == found
 
 
-def test_the_knowledge_of_an_audit(audit: Path, tmp_path: Path, capsys) -> None:
+def test_the_knowledge_of_an_audit(audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "knowledge.json"
     assert cli.main(["graph", str(audit), "--knowledge", "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"The domain knowledge is in {out}.\n"
     assert knowledge_from_json(out.read_bytes()) == CONFIG.knowledge
 
 
-def test_a_saved_audit(audit: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_saved_audit(
+    audit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
     with Store() as store:
         saved = store.create(Tables.of(make_people(300, seed=0)), ROLES, CONFIG, name="Claims")
@@ -104,16 +107,18 @@ def test_a_saved_audit(audit: Path, tmp_path: Path, monkeypatch, capsys) -> None
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(
-    audit: Path, tmp_path: Path, arguments: list[str], message: str, monkeypatch, capsys
+    audit: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
     here = tmp_path / "here"
     (here / "empty").mkdir(parents=True)
     monkeypatch.chdir(here)
-    try:
-        code = cli.main([str(audit) if argument == "AUDIT" else argument for argument in arguments])
-    except SystemExit as stopped:  # argparse ends the program itself
-        code = stopped.code
+    code = exit_code([str(audit) if argument == "AUDIT" else argument for argument in arguments])
     printed = capsys.readouterr()
     assert (code, printed.out) == (2, "")
     assert message in printed.err

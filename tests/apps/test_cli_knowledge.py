@@ -1,24 +1,17 @@
-"""What is known of the causal graph, and how sure the audit is, on the command line."""
+"""What is known of the causal graph, and the uncertainty of the audit, on the command line."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cfad_core.apps import cli
-from cfad_core.core.config import AuditConfig
 from tests.conftest import make_people
 
-VARIABLES = ("group", "schooling", "income", "debt")
-
-
-@pytest.fixture(autouse=True)
-def quick_preset(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
-    monkeypatch.setattr(
-        cli.audit, "preset", lambda _, **changes: AuditConfig(**({"detector": quick.detector} | changes))
-    )
+pytestmark = pytest.mark.usefixtures("quick_presets")
 
 
 @pytest.fixture
@@ -34,11 +27,12 @@ def audit(table: Path, *more: str | Path) -> int:
     return cli.main([str(part) for part in ["audit", table, "--sensitive", "group", *labels, *out, *more]])
 
 
-def found(table: Path) -> dict:
-    return json.loads((table.parent / "audit" / "audit.json").read_text())
+def found(table: Path) -> dict[str, Any]:
+    text: dict[str, Any] = json.loads((table.parent / "audit" / "audit.json").read_text())
+    return text
 
 
-def test_a_ready_graph_is_used_as_it_is(table: Path, capsys) -> None:
+def test_a_ready_graph_is_used_as_it_is(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph = table.parent / "graph.dot"
     graph.write_text("digraph { group -> income; income -> debt }")
     assert audit(table, "--graph", graph, "--subsamples", "4") == 0
@@ -73,7 +67,9 @@ def test_knowledge_from_a_file_and_roots_are_added_up(table: Path) -> None:
         ("graph.txt", "group -> income", ".graphml, .dot"),
     ],
 )
-def test_graphs_that_cannot_be(table: Path, capsys, name: str, content: str, message: str) -> None:
+def test_graphs_that_cannot_be(
+    table: Path, capsys: pytest.CaptureFixture[str], name: str, content: str, message: str
+) -> None:
     (table.parent / name).write_text(content)
     assert audit(table, "--graph", table.parent / name) == 2
     assert message in capsys.readouterr().err
@@ -89,14 +85,16 @@ def test_graphs_that_cannot_be(table: Path, capsys, name: str, content: str, mes
         ({"rots": ["income"]}, "Unknown setting"),
     ],
 )
-def test_knowledge_that_cannot_be(table: Path, capsys, known: dict, message: str) -> None:
+def test_knowledge_that_cannot_be(
+    table: Path, capsys: pytest.CaptureFixture[str], known: dict[str, list[str] | list[list[str]]], message: str
+) -> None:
     (table.parent / "known.json").write_text(json.dumps(known))
     assert audit(table, "--knowledge", table.parent / "known.json") == 2
     assert message in capsys.readouterr().err
     assert not (table.parent / "audit").exists()
 
 
-def test_a_missing_file_a_large_one_and_odd_numbers_of_graphs(table: Path, capsys) -> None:
+def test_a_missing_file_a_large_one_and_odd_numbers_of_graphs(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(table, "--graph", table.parent / "none.dot") == 2
     assert "Cannot read" in capsys.readouterr().err
     (table.parent / "large.json").write_bytes(b" " * 5_000_001)

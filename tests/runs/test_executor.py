@@ -24,8 +24,9 @@ from cfad_core.data.tables import Tables
 from cfad_core.runs import executor
 from cfad_core.runs.child import Child
 from cfad_core.runs.dask import DaskExecutor
-from cfad_core.runs.executor import Executor, is_alive, start_executor, wait_for, watched, work_on, worker_name
+from cfad_core.runs.executor import Executor, is_alive, wait_for, watched, work_on, worker_name
 from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
 from tests.runs.conftest import QUICK, ROLES, TABLE, claim, computing, new_cluster, put, worker_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -16,6 +17,7 @@ __all__ = ["TerminalProgress", "main"]
 _GROUPS = (audit, score, graph, data_sets, benchmark, saved, demo)  # as --help lists them
 _USAGE_ERROR = 2
 _CANCELLED = 130
+_BROKEN_PIPE = 141  # as the shell's for a signal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
+        sys.stdout.flush()
     except (KeyboardInterrupt, AuditCancelled):
         kept = "nothing was written"
         if getattr(options, "save", None):
@@ -31,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             kept = f"the runs that were done are kept in {options.out}, and the same command goes on from there"
         print(f"Cancelled; {kept}.", file=sys.stderr)
         return _CANCELLED
+    except BrokenPipeError:  # whoever reads the output, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     except (CfadError, OSError) as error:
         for line in str(error).splitlines() or [type(error).__name__]:
             print(f"error: {line}", file=sys.stderr)

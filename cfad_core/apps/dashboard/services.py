@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.runs.executor import Executor, start_executor
+from cfad_core.runs.executor import Executor
 from cfad_core.runs.index import home_folder
 from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
 
 

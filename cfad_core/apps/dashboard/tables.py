@@ -90,16 +90,19 @@ def show_metrics(table: pd.DataFrame) -> None:
 
 
 def show_groups(report: MethodReport, threshold: float) -> None:
-    """Every group metric at a threshold, a column for each group."""
+    """Every group metric at a threshold, a row for each group."""
     found = report.metrics_at(threshold).groups
-    rows = {
-        metric.label: {group: _group_cell(metric, values[name]) for group, values in found.items()}
+    shown = {
+        name: metric
         for name, metric in GROUP_METRICS.items()
         if any(values[name] is not None for values in found.values())
     }
-    st.dataframe(pd.DataFrame(rows).T, width="stretch", height=38 + 35 * len(rows))
-    about = "; ".join(f"*{metric.label}*: {metric.help}" for metric in GROUP_METRICS.values() if metric.label in rows)
-    st.caption("Each group at this threshold.", help=about)
+    rows = {
+        group: {metric.label: _group_cell(metric, values[name]) for name, metric in shown.items()}
+        for group, values in found.items()
+    }
+    config = {metric.label: st.column_config.TextColumn(help=metric.help) for metric in shown.values()}
+    st.dataframe(pd.DataFrame.from_dict(rows, orient="index"), width="stretch", column_config=config)
 
 
 def _group_cell(metric: GroupMetric, value: float | None) -> str:

@@ -13,6 +13,8 @@ from cfad_core.evaluation.outcomes import PAPER_QUANTILES, Outcomes
 from cfad_core.figures import Tradeoff
 from cfad_core.runs.model import AuditRecord
 
+_DRAWN = ("flag_rate", "flag_rate_counterfactual", "true_positive_rate", "false_positive_rate")
+
 
 def threshold_for(ascending: Floats, flagged: int) -> float:
     """The threshold that flags this many people (fewer, where scores tie)."""
@@ -51,13 +53,9 @@ def tradeoff(report: MethodReport, *, with_labels: bool, with_band: bool = False
 
 
 def group_rates(report: MethodReport, threshold: float) -> dict[str, dict[str, float | None]]:
-    """Every metric of a group that is a share of it, by group; those that no group has are left out."""
+    """The shares of each group that are drawn; those that no group has are left out."""
     groups = report.metrics_at(threshold).groups
-    shares = [
-        name
-        for name, metric in GROUP_METRICS.items()
-        if metric.is_share and any(values[name] is not None for values in groups.values())
-    ]
+    shares = [name for name in _DRAWN if any(values[name] is not None for values in groups.values())]
     return {
         f"{group}, n = {values['n']:,}": {GROUP_METRICS[name].label: values[name] for name in shares}
         for group, values in groups.items()

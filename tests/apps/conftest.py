@@ -1,0 +1,67 @@
+"""Stores with and without audits for pages, and quick audits for commands."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from cfad_core.apps import cli
+from cfad_core.core.config import AuditConfig, DiscoveryConfig
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.runs.store import Store
+from tests.apps.pages import FULL, QUICK, ROLES, finish, people
+from tests.conftest import make_people
+
+
+@pytest.fixture(scope="session")
+def finished_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A store with two finished audits: all methods, labels and uncertainty; three methods and neither."""
+    home = tmp_path_factory.mktemp("finished") / "home"
+    unlabelled = people().drop(columns="fraud")
+    with Store(home) as store:
+        full = finish(store, people(), ROLES, FULL, "With labels")
+        plain = finish(store, unlabelled, ColumnRoles("group", groups=("a", "b")), QUICK, "Without labels")
+    return home, full, plain
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty store that nobody works for."""
+    monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CFAD_WORKERS", "0")
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield tmp_path / "home"
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def done(home: Path, finished_home: tuple[Path, str, str]) -> tuple[str, str]:
+    """The ids of the two finished audits, in a store of this test's own."""
+    folder, *audits = finished_home
+    shutil.copytree(folder, home)
+    return audits[0], audits[1]
+
+
+@pytest.fixture
+def quick_presets(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
+    """Commands train for a moment; without --subsamples, only ``audit`` measures the uncertainty."""
+
+    def quick_preset(_: str, **changes: Any) -> AuditConfig:
+        return quick.replace(discovery=DiscoveryConfig(rounds=2, basis_size=6), **changes)
+
+    for module in (cli.audit, cli.benchmark, cli.demo):
+        monkeypatch.setattr(module, "preset", quick_preset)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """500 people with a number each, as a file."""
+    path = tmp_path / "people.csv"
+    make_people(500, seed=0).assign(id=range(500)).to_csv(path, index=False)
+    return path

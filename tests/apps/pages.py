@@ -1,0 +1,121 @@
+"""Pages as a visitor sees them, without a browser: what a page says, and its buttons."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
+
+from cfad_core.audit.folder import save_audit
+from cfad_core.audit.run import run_audit
+from cfad_core.core.config import AuditConfig, BaselineConfig, DcfodConfig, DetectorConfig, FairodConfig
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
+from cfad_core.detectors.registry import METHODS
+from cfad_core.runs.model import AUDITS, headline
+from cfad_core.runs.store import Store
+from tests.conftest import make_people
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pages_in(folder: Path) -> list[str]:
+    """The files of all pages."""
+    return sorted(path.name for path in folder.glob("*.py"))
+
+
+def result_pages_in(folder: Path) -> list[str]:
+    """Those that show a finished audit."""
+    return [name for name in pages_in(folder) if "frame.finished_audit()" in (folder / name).read_text("utf-8")]
+
+
+PAGES = pages_in(ROOT / "pages")
+RESULT_PAGES = result_pages_in(ROOT / "pages")
+ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
+QUICK = AuditConfig(subsamples=0, detector=DetectorConfig(width=16, epochs=3, fair_epochs=2, batch_size=64))
+FULL = QUICK.replace(
+    subsamples=4,
+    methods=tuple(METHODS),
+    baselines=BaselineConfig(
+        iforest_trees=5,
+        dcfod=DcfodConfig(widths=(8,), code_size=2, epochs=1),
+        fairod=FairodConfig(steps=5, candidates=()),
+    ),
+)
+HOSTILE = "![x](http://evil.example/a.png) <script>alert(1)</script> **b** :red[r] $x$"
+
+
+def people(n: int = 400) -> pd.DataFrame:
+    """Those of ``make_people`` with a category and a whole number more."""
+    table = make_people(n, seed=0)
+    rng = np.random.default_rng(0)
+    return table.assign(job=rng.choice(["clerk", "nurse", "smith"], n), age=rng.integers(18, 80, n))
+
+
+def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
+    """Run an audit as a worker would; its id."""
+    audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
+    store.claim("test", audit)
+    result = run_audit(store.request(audit).tables.table, roles, config)
+    save_audit(result, store.folder(audit))
+    store.finish(audit, headline(result))
+    return audit
+
+
+def without_groups(store: Store, audit: str) -> None:
+    """As an older version stored it: the two groups were left to the table."""
+    older = dataclasses.replace(ROLES, groups=None)
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(roles=json.dumps(older.to_dict())))
+
+
+def visit(page: str = "app.py", **query: str) -> AppTest:
+    """Home, then the page with that address."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.run()
+    assert not app.exception
+    if page != "app.py":
+        app.switch_page(f"pages/{page}")
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def said(app: AppTest) -> str:
+    """Everything that a page says in words."""
+    kinds = ("title", "subheader", "markdown", "caption", "info", "warning", "error", "success")
+    return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
+
+
+def button(app: AppTest, label: str) -> Button:
+    """The first button of that label."""
+    return next(button for button in app.button if button.label == label)
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """Click the button; nothing may go wrong."""
+    button(app, label).click().run()
+    assert not app.exception, app.exception
+    return app
+
+
+def bring(app: AppTest, name: str, content: str | bytes) -> AppTest:
+    """Upload domain knowledge or a graph."""
+    data = content if isinstance(content, bytes) else content.encode()
+    uploader = next(uploader for uploader in app.file_uploader if "ready graph" in uploader.label)
+    uploader.set_value((name, data, "application/octet-stream")).run()
+    assert not app.exception, app.exception
+    return app
+
+
+def to_train(app: AppTest) -> AppTest:
+    """From home to the settings of an audit of the sample table."""
+    press(app, "Try the sample table")
+    press(app, "Continue")
+    return app.switch_page("pages/2_Train.py").run()

@@ -1,0 +1,46 @@
+"""Home: where an audit begins, and the latest ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from cfad_core.apps.dashboard.tables import verdict
+from cfad_core.data.tables import Tables
+from cfad_core.runs.store import Store
+from tests.apps.pages import (
+    QUICK,
+    ROLES,
+    people,
+    said,
+    visit,
+)
+
+
+def test_home_with_nothing_yet(home: Path) -> None:
+    app = visit()
+    assert "Would the detector have flagged the same person" in said(app)
+    assert "None yet" in said(app)
+    assert {button.label for button in app.button} >= {"Run the demo audit", "Try the sample table"}
+
+
+def test_home_lists_audits(done: tuple[str, str]) -> None:
+    app = visit()
+    assert app.dataframe[0].value["name"].tolist() == ["Without labels", "With labels"]
+    without, measured = app.dataframe[0].value["verdict"]
+    assert "By the one graph of the audit" in without
+    assert "the uncertainty was not measured" in without
+    assert "with CFAD, had they belonged to the other group" in measured
+
+
+def test_the_verdict_of_older_audits_is_made_of_their_numbers(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="Old", source="people.csv")
+        store.claim("test", audit)
+        numbers = {"n": 100, "changing_ratio_independent": 0.125}
+        store.finish(audit, {"pca": numbers, "ae": numbers, "cfad": numbers | {"changing_ratio_independent": None}})
+        record = store.get(audit)
+    assert verdict(record) == "outcome changes for AE 12.5 % of 100 people"
+    without = dataclasses.replace(record, metrics={"pca": numbers | {"verdict": "First."}, "ae": numbers})
+    assert verdict(without) == "First."
+    assert verdict(dataclasses.replace(record, metrics=None)) == ""

@@ -1,0 +1,65 @@
+"""Saved audits: compared, and taken away as files."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfad_core.apps.dashboard.knowledge import graph_file
+from cfad_core.causal.exchange import FORMATS, read_graph
+from cfad_core.runs.model import ChosenThreshold
+from cfad_core.runs.store import Store
+from tests.apps.pages import (
+    FULL,
+    QUICK,
+    RESULT_PAGES,
+    ROLES,
+    finish,
+    people,
+    said,
+    visit,
+)
+
+
+@pytest.mark.slow
+def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        config = QUICK.replace(methods=("pca",))
+        for methods in (("pca",), ("iforest",)):
+            config = FULL.replace(methods=methods)
+            audit = finish(store, people(), ROLES, config, methods[0])
+    app = visit("8_Saved_audits.py")
+    assert not app.exception, app.exception
+    assert "no method in common" in said(app)
+    for page in RESULT_PAGES:  # and every page can do without AE, CFAD and twin scoring
+        assert not (shown := visit(page, audit=audit)).exception, shown.exception
+
+
+def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
+    from cfad_core.apps.dashboard import downloads
+
+    with Store(home) as store:
+        store.choose_threshold(done[0], ChosenThreshold("cfad", "score", 1.5))
+        record, result = store.get(done[0]), store.result(done[0])
+    scored = downloads._scored(record, result)
+    assert scored["row"].tolist() == (result.people.row + 1).tolist()
+    assert (scored["cfad_flag"] == (scored["cfad_score"] > 1.5)).all()
+    assert (scored["ae_threshold"] == result.report("ae").threshold).all()
+    assert downloads._csv(scored).startswith(b"\xef\xbb\xbf")
+    assert len(pd.read_parquet(io.BytesIO(downloads._parquet(scored)))) == 100
+    twins = downloads._twins(record, result)
+    assert (twins["group"] != downloads._judged(record, result)["group"]).all()
+    variables, strengths = result.model.strengths()
+    graphs = {read_graph(graph_file(result, suffix), f"g{suffix}") for suffix in FORMATS}
+    assert len(graphs) == 1
+    (graph,) = graphs
+    assert set(graph.nodes) == {"group", "schooling", "income", "debt", "job", "age"}
+    assert set(graph.edges) == {(variables[j], variables[i]) for j, i in np.argwhere(strengths)}
+    assert json.loads(downloads._graph_json(result))["variables"] == list(variables)
+    assert zipfile.is_zipfile(io.BytesIO(downloads._zip(record)))

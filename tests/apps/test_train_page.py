@@ -1,0 +1,112 @@
+"""Settings, the queue, and the audit at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cfad_core.core.config import (
+    DEFAULT_METHODS,
+    Knowledge,
+)
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
+from cfad_core.detectors.registry import label_of
+from cfad_core.runs.store import Store
+from tests.apps.pages import (
+    QUICK,
+    ROLES,
+    bring,
+    button,
+    people,
+    press,
+    said,
+    to_train,
+    visit,
+)
+
+
+def test_from_the_sample_to_the_queue(home: Path) -> None:
+    app = visit()
+    press(app, "Try the sample table")
+    assert "800 rows, 15 columns" in said(app).replace("\\", "")
+    assert "8 of 800 rows are left out" in said(app).replace("\\", "")
+    press(app, "Continue")
+    assert [title.value for title in app.title] == ["Train"]
+    press(app, "Start the audit")
+    with Store(home) as store:
+        (record,) = store.find()
+    assert record.status == "queued"
+    assert record.roles == ColumnRoles(
+        "gender", groups=("female", "male"), label="fraud", anomaly="yes", ignore=("claim_id", "reported_on", "remark")
+    )
+    assert record.config.knowledge.roots == ("age",)
+    assert app.query_params["audit"] == record.id
+
+
+def test_methods_are_chosen_before_training(home: Path) -> None:
+    app = visit()
+    press(app, "Try the sample table")
+    press(app, "Continue")
+    app.switch_page("pages/2_Train.py").run()
+    assert [box.label for box in app.checkbox if box.value] == [label_of(method) for method in DEFAULT_METHODS]
+    for method in DEFAULT_METHODS:
+        app.checkbox(key=f"method-{method}").uncheck()
+    app.run()
+    assert "Tick at least one method" in said(app)
+    app.checkbox(key="method-iforest").check().run()
+    press(app, "Start the audit")
+    with Store(home) as store:
+        (record,) = store.find()
+    assert record.config.methods == ("iforest",)
+    assert record.config.detector.fairness_weight is None
+
+
+def test_how_many_subsamples_is_chosen_before_training(home: Path) -> None:
+    app = to_train(visit())
+    graphs = next(box for box in app.number_input if box.label == "Subsamples to measure the uncertainty")
+    assert graphs.value == 20
+    for impossible in (2, 7):
+        graphs.set_value(impossible).run()
+        assert "choose 0, or an even number from 4 on" in app.error[0].value
+        assert button(app, "Start the audit").disabled
+    graphs.set_value(6).run()
+    assert not app.error
+    press(app, "Start the audit")
+    with Store(home) as store:
+        assert store.find()[0].config.subsamples == 6
+    assert "Learning a causal model from each subsample" in said(visit("2_Train.py", audit=app.query_params["audit"]))
+
+
+def test_an_upload_wins_over_chosen_roots(home: Path) -> None:
+    app = to_train(visit())
+    roots = next(box for box in app.multiselect if box.label.startswith("Columns that nothing"))
+    assert roots.value == ["age"]
+    bring(app, "k.json", '{"roots": ["claim_id"]}')
+    assert "not in the graph: claim_id" in app.error[0].value.replace("\\", "")  # it is ignored
+    assert button(app, "Start the audit").disabled
+    bring(app, "k.json", '{"required": [["gender", "occupation"]]}')
+    assert not app.error
+    assert "The uploaded file counts" in said(app)
+    assert next(box for box in app.multiselect if box.label.startswith("Columns that nothing")).disabled
+    press(app, "Start the audit")
+    with Store(home) as store:
+        assert store.find()[0].config.knowledge == Knowledge(required=(("gender", "occupation"),))
+
+
+def test_cancelling_from_the_page(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.create(Tables.of(people()), ROLES, QUICK, name="One", source="people.csv")
+    app = visit("2_Train.py", audit=audit)
+    app.button(key=f"cancel-{audit}").click().run()
+    with Store(home) as store:
+        assert store.get(audit).status == "cancelled"
+
+
+def test_a_finished_audit_begins_with_its_verdicts(done: tuple[str, str], home: Path) -> None:
+    for audit in done:
+        with Store(home) as store:
+            result = store.result(audit)
+        words = said(visit("2_Train.py", audit=audit)).replace("\\", "")
+        for method in result.scores:
+            assert f"- **{label_of(method)}**: {result.report(method).verdict}" in words
+        assert ("Of the 100 twins" in words) == (audit == done[0])
