@@ -98,6 +98,14 @@ def saved_and_read(detector: SavedDetector) -> State:
         return dict(arrays)
 
 
+def assert_what_was_learned_is_least_odd(detector: Detector, learned: Floats, others: Floats) -> None:
+    """However little there was to learn from: finite, and nothing else scores lower."""
+    score, other = detector.anomaly_score(learned), detector.anomaly_score(others)
+    assert np.isfinite(score).all()
+    assert np.isfinite(other).all()
+    assert np.median(score) <= other.min()
+
+
 @contextmanager
 def unseen_draws() -> Iterator[None]:
     """For a reference of scikit-learn's that draws from the global generator, whatever it is told."""

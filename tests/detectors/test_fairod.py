@@ -22,6 +22,7 @@ from tests.detectors.promises import (
     OFF_THE_PLANE,
     assert_rows_are_scored_alone,
     assert_saving_keeps_every_bit,
+    assert_what_was_learned_is_least_odd,
     fitting,
     near_the_plane,
     training_rows,
@@ -263,8 +264,9 @@ def test_training_can_be_cancelled(candidates: tuple[tuple[float, float], ...]) 
 
 def test_constant_columns_and_few_rows_train() -> None:
     x = np.column_stack([near_the_plane(6), np.full(6, 3.0)])
-    assert np.isfinite(fitted(training_rows(x)).anomaly_score(x)).all()
-    assert np.isfinite(fitted(training_rows(np.full((6, 3), 2.0))).anomaly_score(np.eye(3))).all()
+    assert_what_was_learned_is_least_odd(fitted(training_rows(x)), x, x + 100.0)
+    same = np.full((6, 3), 2.0)
+    assert_what_was_learned_is_least_odd(fitted(training_rows(same)), same, same + 5.0 * np.eye(6, 3))
 
 
 @pytest.mark.parametrize(("columns", "hidden"), [(5, 2), (100, 2), (101, 8)])
