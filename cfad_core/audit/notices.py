@@ -140,8 +140,8 @@ def _usefulness(report: MethodReport) -> Finding | None:
 def _own_outside_interval(report: MethodReport) -> Finding | None:
     """About a ratio that one causal model alone gets wrong."""
     found, own = report.intervals, report.metrics.changing_ratio
-    if found is None or found.changing_ratio is None or own is None or report.method == "twin":
-        return None  # by its own model, twin scoring changes nobody's outcome by construction
+    if found is None or found.changing_ratio is None or own is None or report.same_for_twins:
+        return None
     low, high = found.changing_ratio.low, found.changing_ratio.high
     clearly = (high - low) / 2.0
     if not report.judged.draws_categories or low - clearly <= own <= high + clearly:

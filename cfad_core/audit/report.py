@@ -247,6 +247,11 @@ class MethodReport:
         return score_densities(sets, bins=bins, log=log)
 
     @property
+    def same_for_twins(self) -> bool:
+        """Whether everybody and their twin get the same score, as by construction where twins are scored with."""
+        return np.array_equal(self.scores.factual, self.scores.counterfactual)
+
+    @property
     def is_positive(self) -> bool:
         """Whether all scores are above 0, as logarithmic scales need."""
         return bool(self.scores.factual.min() > 0.0 and self.scores.counterfactual.min() > 0.0)

@@ -65,7 +65,7 @@ def knowledge_from_json(text: str | bytes, name: str = "the file") -> Knowledge:
     try:
         return Knowledge.from_dict(values)
     except (InvalidConfigError, RecursionError) as error:
-        raise InvalidConfigError(shortened(str(error), 500)) from error
+        raise InvalidConfigError(f"Cannot read domain knowledge from {name}. {shortened(str(error), 500)}") from error
 
 
 def read_graph(data: bytes, filename: str) -> ReadyGraph:

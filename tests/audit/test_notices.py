@@ -69,21 +69,25 @@ def test_a_ratio_that_drawn_categories_contradict_is_reported(mixed: AuditResult
     assert own is not None
     assert own > 0.0
 
-    def reported(worlds: Floats, method: str = "pca", model: StructuralModel | None = None) -> list[str]:
+    scores = mixed.scores["pca"]
+
+    def reported(
+        worlds: Floats, twins: Floats = scores.counterfactual, model: StructuralModel = mixed.model
+    ) -> list[str]:
         other = dataclasses.replace(
             mixed,
-            scores={method: mixed.scores["pca"]},
-            stability=dataclasses.replace(sure, worlds={method: worlds}),
-            model=model or mixed.model,
+            scores={"pca": dataclasses.replace(scores, counterfactual=twins)},
+            stability=dataclasses.replace(sure, worlds={"pca": worlds}),
+            model=model,
         )
         notices = result_notices(other.reports, other.config)
         return [notice.message for notice in notices if notice.code == "own-outside-interval"]
 
-    nobody = np.tile(mixed.scores["pca"].factual, (4, 1))
+    nobody = np.tile(scores.factual, (4, 1))
     found = reported(np.full_like(nobody, 1e9))
     assert len(found) == 1
     assert f"the outcome changes for {100 * own:.1f} %, by models that draw categories for" in found[0]
-    assert reported(np.tile(mixed.scores["pca"].counterfactual, (400, 1))) == []
+    assert reported(np.tile(scores.counterfactual, (400, 1))) == []
     numbers = dataclasses.replace(mixed.model, weights=np.zeros_like(mixed.model.weights))
     assert reported(np.full_like(nobody, 1e9), model=numbers) == []  # there is no category to draw
-    assert reported(np.full_like(nobody, 1e9), method="twin") == []  # its own ratio is always 0
+    assert reported(np.full_like(nobody, 1e9), twins=scores.factual) == []  # it scores everybody and their twin alike

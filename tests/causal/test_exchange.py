@@ -93,7 +93,10 @@ def test_knowledge_may_be_written_by_hand() -> None:
             "Unknown setting in 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, "
             "complete.",
         ),
-        ('{"roots": "age"}', "'knowledge.roots' must be a list, each entry a text; got 'age'."),
+        (
+            '{"roots": "age"}',
+            "Cannot read domain knowledge from k.json. 'knowledge.roots' must be a list, each entry a text; got 'age'.",
+        ),
         ('{"roots": [1]}', r"'knowledge.roots' must be a list, each entry a text; got \[1\]."),
         (
             '{"required": [["a", "b", "c"]]}',
