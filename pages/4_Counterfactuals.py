@@ -6,6 +6,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.people import (
     CHANGES,
     IMPLAUSIBLE,
@@ -25,27 +26,18 @@ from cfad_core.figures import contributions_figure
 frame.open_page("Counterfactuals")
 st.title("Counterfactuals")
 record, result = frame.finished_audit()
-methods = list(result.scores)
-left, right = st.columns([1, 3.4]) if len(methods) < 4 else (st.container(), st.container())
-first = "ae" if "ae" in methods else methods[0]
-method = left.segmented_control(
-    "Method",
-    methods,
-    default=first if record.threshold is None else record.threshold.method,
-    key=f"method-{record.id}",
-    format_func=label_of,
-    required=True,
-)
+left, right = st.columns([1, 3.4]) if len(result.scores) < 4 else (st.container(), st.container())
+preferred = "ae" if record.threshold is None else record.threshold.method
+method = choose_method(result, f"method-{record.id}", preferred, left)
 choice = right.segmented_control(
     "People",
     [CHANGES, "whose score changes most", *([IMPLAUSIBLE] if result.stability is not None else []), "all", "by row"],
     default=CHANGES,
     required=True,
 )
-method, choice = method or first, choice or "all"
-scores = result.scores[method]
+choice, scores = choice or "all", result.scores[method]
 threshold, how = operating_threshold(record, result, method)
-here, there = scores.factual > threshold, scores.counterfactual > threshold
+here, there = result.report(method).flags_at(threshold)
 st.caption(
     f"Threshold {number(threshold)} ({how}): {int((here != there).sum()):,} of {len(here):,} people "
     f"({percent(float((here != there).mean()))}) would have a different outcome, had they belonged to the other group, "

@@ -115,6 +115,10 @@ class MethodReport:
     def metrics_at(self, threshold: float) -> Metrics:
         return self.metrics if threshold == self.threshold else evaluate(self.curves, threshold)
 
+    def flags_at(self, threshold: float) -> tuple[Bools, Bools]:
+        """Who is flagged, and whose twin is by the own causal model, (n,) each."""
+        return self.scores.factual > threshold, self.scores.counterfactual > threshold
+
     @cached_property
     def grid(self) -> Floats:
         """The thresholds that a curve on the screen is drawn at, ascending."""
@@ -182,9 +186,8 @@ class MethodReport:
         """The changing ratio, by the own causal model, of the people whose twin is not far from any real person."""
         if self.stability is None or self.stability.plausibility.far.all():
             return None
-        near = ~self.stability.plausibility.far
-        here, there = self.scores.factual > threshold, self.scores.counterfactual > threshold
-        return float((here != there)[near].mean())
+        here, there = self.flags_at(threshold)
+        return float((here != there)[~self.stability.plausibility.far].mean())
 
     # The verdict
 

@@ -58,13 +58,12 @@ def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     columns: dict[str, object] = {"row": result.people.row + 1}
     for method, scores in result.scores.items():
         threshold, _ = operating_threshold(record, result, method)
+        here, there = result.report(method).flags_at(threshold)
         columns[f"{method}_threshold"] = np.full(len(scores.factual), threshold)
         columns[f"{method}_score"] = scores.factual
         columns[f"{method}_score_counterfactual"] = scores.counterfactual
-        columns[f"{method}_flag"] = (scores.factual > threshold).astype(np.int64)
-        columns[f"{method}_flip"] = ((scores.factual > threshold) != (scores.counterfactual > threshold)).astype(
-            np.int64
-        )
+        columns[f"{method}_flag"] = here.astype(np.int64)
+        columns[f"{method}_flip"] = (here != there).astype(np.int64)
     return pd.concat([_judged(record, result), pd.DataFrame(columns)], axis=1)
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
@@ -126,17 +127,7 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
     if not cuts.edges:
         st.info(f"In this graph no edge leads away from {sensitive}: there is none to cut.")
         return
-    methods = list(result.scores)
-    first = "cfad" if "cfad" in methods else methods[0]
-    method = st.segmented_control(
-        "Method",
-        methods,
-        default=first,
-        format_func=label_of,
-        required=True,
-        key=f"what-if-{record.id}",
-    )
-    method = method or first
+    method = choose_method(result, f"what-if-{record.id}")
     whole, without = cuts.whole[method], cuts.without[method]
     st.markdown(_carried(cuts, method))
     st.plotly_chart(edge_cuts_figure(cuts.edges, without, whole), width="stretch", key="what-if")

@@ -20,7 +20,7 @@ def list_people(
 ) -> tuple[NDArray[np.intp], pd.DataFrame]:
     """The people of a choice, those whose score changes most first, and a table of them."""
     scores = result.scores[method]
-    here, there = scores.factual > threshold, scores.counterfactual > threshold
+    here, there = result.report(method).flags_at(threshold)
     change = np.abs(scores.counterfactual - scores.factual)
     wanted = np.arange(len(here))
     if choice == CHANGES:

@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.thresholds import threshold_for
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.detectors.registry import label_of
 from cfad_core.runs.model import AuditRecord, ChosenThreshold, WayOfChoosing
 
 _LOWEST, _HIGHEST = 0.5, 0.999  # quantiles that can be chosen
@@ -19,23 +19,13 @@ _LOWEST, _HIGHEST = 0.5, 0.999  # quantiles that can be chosen
 
 def choose(record: AuditRecord, result: AuditResult) -> ChosenThreshold:
     """The method and its threshold, as they would be saved. Every audit has widgets of its own."""
-    saved, methods = record.threshold, list(result.scores)
-    if len(methods) < 4:
+    saved = record.threshold
+    if len(result.scores) < 4:
         left, middle, right = st.columns([1, 1.4, 2])
     else:  # their names need a line of their own
         left = st.container()
         middle, right = st.columns([1.4, 3])
-    default = saved.method if saved is not None else "cfad" if "cfad" in methods else methods[0]
-    method = left.segmented_control(
-        "Method",
-        methods,
-        default=default,
-        format_func=label_of,
-        required=True,
-        key=f"method-{record.id}",
-        help=HELP["method"],
-    )
-    method = method or default
+    method = choose_method(result, f"method-{record.id}", "cfad" if saved is None else saved.method, left)
     ways: list[WayOfChoosing] = list(get_args(WayOfChoosing))
     by = middle.segmented_control(
         "Choose by", ways, default="quantile" if saved is None else saved.by, required=True, key=f"by-{record.id}"
