@@ -1,4 +1,4 @@
-"""How well ``learn_scm`` finds a known causal graph, beside the methods of gcastle and causal-learn on the same rows.
+"""How well ``learn_model`` finds a known causal graph, beside the methods of gcastle and causal-learn on the same rows.
 
     python benchmarks/graph_recovery.py --make-venv DIR [--out results.json]
     python benchmarks/graph_recovery.py --peers-python DIR/bin/python [--rows 500 2000] [--methods cfad notears ...]
@@ -94,7 +94,7 @@ def draw_world(kind: str, rows: int, seed: int) -> tuple[Floats, Bools]:
     """Rows (n, d), S first, and the true edges; a seed's graph is the same for every kind and size.
 
     ``linear``, ``cos`` and ``tanh`` have one mechanism for all edges and noise of variance 1, which is what
-    ``learn_scm`` assumes. ``mixed`` is not like that: each edge has one of the three mechanisms, each variable noise of
+    ``learn_model`` assumes. ``mixed`` is not like that: each edge has one of three mechanisms, each variable noise of
     its own size (0.5 to 2).
     """
     rng = np.random.default_rng(seed)

@@ -42,7 +42,7 @@ def cfad() -> Learner:
 
     def learn(x: Matrix, comparable: bool) -> Edges:
         names = tuple(str(k) for k in range(x.shape[1]))
-        model = search.learn_scm(x, columns.Columns(names, names[ROOT], comparable_units=comparable))
+        model = search.learn_model(x, columns.Columns(names, names[ROOT], comparable_units=comparable))
         return directed(model.weights)
 
     return learn

@@ -16,7 +16,7 @@ import pandas as pd
 
 from cfad_core.apps.cli.output import aligned
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import Search, learn_scm
+from cfad_core.causal.discovery.search import Search, learn_model
 from cfad_core.causal.subsampling import learn_from_halves
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
@@ -70,7 +70,7 @@ def _compare(table: pd.DataFrame, roles: ColumnRoles, selected: bool, graphs: in
     splits = [stratified_split(x[:, 0], 0.5, np.random.default_rng(k)) for k in range(graphs // 2)]
 
     def one() -> object:
-        return learn_scm(x, columns)
+        return learn_model(x, columns)
 
     def many() -> object:
         search = Search.prepare(x, columns, DiscoveryConfig(), Knowledge())

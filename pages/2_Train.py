@@ -28,7 +28,7 @@ if audit is not None:
 
 now = draft()
 if now is None or now.roles is None:
-    st.info("There is no table to train on yet: bring one, and say what its columns are for.")
+    st.info("There is no table to train on yet: upload one, and say what its columns are for.")
     st.page_link(frame.DATA, label="Go to Data")
     st.stop()
 st.caption(

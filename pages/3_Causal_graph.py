@@ -60,7 +60,7 @@ with subsamples:
         in_subsamples(result, stability)
 with cuts:
     if stability is None:
-        st.info("What goes with each edge was not measured. The tab *Uncertainty* can do it.")
+        st.info("What each edge carries was not measured; you can measure it in the tab *Uncertainty*.")
     else:
         edge_by_edge(record, result, stability.edge_cuts)
 edit_knowledge(record, result, edges)

@@ -54,7 +54,7 @@ if choice == "by row":
 else:
     people, shown = list_people(result, method, threshold, choice)
     if not len(people):
-        st.info("Nobody is like that here. Choose other people, or another method.")
+        st.info("Nobody here matches this choice. Choose other people, or another method.")
         st.stop()
     event = st.dataframe(
         shown,
@@ -101,7 +101,7 @@ with words:
 with picture:
     explained = contributions_of(result, method, person)
     if explained is None:
-        st.info(f"The score of {label_of(method)} is no sum over attributes; it cannot be split up.")
+        st.info(f"The score of {label_of(method)} is not a sum over attributes, so it cannot be split up.")
     else:
         variables, parts = explained
         st.plotly_chart(contributions_figure(variables, parts[0], parts[1]), width="stretch", key="contributions")

@@ -33,6 +33,7 @@ if not methods:
     st.info("Choose a method.")
     st.stop()
 reports = [result.report(method) for method in methods]
+alike = [report.label for report in reports if report.scores_twins_alike]
 shared = set(methods) <= set(DEFAULT_METHODS)
 log = wanted and all(report.is_positive for report in reports)
 panels = {look_of(report.method): report.densities(log=log) for report in reports}
@@ -41,7 +42,7 @@ st.plotly_chart(densities_figure(panels, thresholds, log=log, shared=shared), wi
 st.caption(
     "Solid: people as they are. Dashed: their twins, by the audit's own causal model. The closer a solid line is to "
     "its dashed one, the less the score depends on the group. Dotted: the threshold."
-    + (" Twin's two lines coincide by construction." if "twin" in methods else "")
+    + (f" The two lines of {', '.join(alike)} coincide by construction." if alike else "")
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")
 )

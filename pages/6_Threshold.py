@@ -24,7 +24,7 @@ from cfad_core.runs.model import AuditRecord, ChosenThreshold
 @st.fragment
 def operate(audit: str, result: AuditResult) -> None:
     """The controls and all that moves with them."""
-    record = store().get(audit)  # what was saved a moment ago, too
+    record = frame.with_usable_threshold(store().get(audit))  # what was saved a moment ago, too
     chosen = choose(record, result)
     report = result.report(chosen.method)
     metrics = report.metrics_at(chosen.value)
@@ -45,13 +45,13 @@ def operate(audit: str, result: AuditResult) -> None:
 
 def tiles(result: AuditResult, metrics: Metrics) -> None:
     """The numbers that people look at first."""
-    places = st.columns(5 if metrics.n_anomaly is not None else 4)
+    places = st.columns([1.0, 1.2, 1.1, 1.0, 1.0] if metrics.n_anomaly is not None else 4)
     flagged = round((metrics.flag_rate or 0.0) * metrics.n)
     judge = "truth" if result.judge is None else "judge"
     shown = [
         (f"flagged of {metrics.n:,}", f"{flagged:,}", "flagged"),
-        ("changes (own)", percent(metrics.changing_ratio), "changing ratio"),
-        (f"changes ({judge})", percent(metrics.changing_ratio_independent), "judge"),
+        ("changes (own model)", percent(metrics.changing_ratio), "changing ratio"),
+        (f"changes ({judge})", percent(metrics.changing_ratio_independent), "changing ratio by the judge"),
         ("threshold", number(metrics.threshold), "threshold"),
         ("Macro-F1", number(metrics.macro_f1), "Macro-F1"),
     ]
@@ -63,8 +63,8 @@ def save(record: AuditRecord, chosen: ChosenThreshold, metrics: Metrics) -> None
     """Keep the threshold with the audit."""
     words, action = st.columns([4, 1], vertical_alignment="center")
     words.caption(
-        f"Of {metrics.n:,} people, {percent(metrics.newly_flagged)} would be flagged only in the other group, "
-        f"{percent(metrics.newly_cleared)} only in their own (own causal model)."
+        f"Of {metrics.n:,} people, {percent(metrics.newly_flagged)} would be flagged only if they belonged to the "
+        f"other group, {percent(metrics.newly_cleared)} only as they are (by the audit's own causal model)."
     )
     if action.button("Save this threshold", type="primary", width="stretch"):
         store().choose_threshold(record.id, chosen)

@@ -41,7 +41,11 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
         st.caption(
             f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
             "training scores; the best of each column is bold."
-            + (" Twin is 0 by its own model by construction: look at the judge." if "twin" in ticked else "")
+            + (
+                " A method that scores everybody and their twin alike is 0 by its own model: look at the judge."
+                if any(result.report(method).scores_twins_alike for method in ticked)
+                else ""
+            )
         )
         with_labels = result.people.is_anomaly is not None
         lines = {look_of(m): tradeoff(result.report(m), with_labels=with_labels) for m in ticked}
@@ -83,7 +87,7 @@ def over_seeds(record: AuditRecord) -> None:
             f"{len(siblings)} audits of this table that differ by their seed alone; bars are one standard deviation."
         )
     else:
-        st.caption("Run this audit with other seeds as well, and their mean and spread will stand here.")
+        st.caption("Run this audit with other seeds as well, and their mean and spread will appear here.")
     run_with_seeds(record)
 
 

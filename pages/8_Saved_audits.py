@@ -42,12 +42,15 @@ def change(record: AuditRecord) -> None:
 
 def compare(records: list[AuditRecord]) -> None:
     """Two finished audits side by side, and their difference."""
+    names = {record.id: frame.named(record) for record in records}
     chosen = []
     for place, index in zip(st.columns(2, gap="large"), (0, 1), strict=True):
         with place:
-            record = st.selectbox(
-                ("First", "Second")[index], records, index=index, format_func=frame.named, key=f"compare-{index}"
+            title = ("First", "Second")[index]
+            audit = st.selectbox(
+                title, list(names), index=index, format_func=lambda audit: names[audit], key=f"compare-{index}"
             )
+            record = next(record for record in records if record.id == audit)
             frame.heading(record)
             result = result_of(record)
             chosen.append(metrics_table(result))
@@ -76,7 +79,7 @@ wanted = text.text_input("Find", placeholder="in name, note or source")
 state: Status | None = status.selectbox("Status", [None, *frame.STATUS_WORDS], format_func=lambda name: name or "any")
 records = store().find(text=wanted, status=state)
 if not records:
-    st.info("No audit is saved here yet." if not wanted and state is None else "No saved audit is like that.")
+    st.info("No audit is saved here yet." if not wanted and state is None else "No saved audit matches.")
     st.page_link(frame.HOME, label="Start one")
     st.stop()
 st.caption(f"{len(records):,} audits, the newest first. Choose a row to open, rename, download or delete it.")

@@ -34,7 +34,7 @@ from cfad_core.evaluation.plausibility import Plausibility
 
 SCHEMA_VERSION = 4
 _READABLE = (2, 3, 4)  # 2 knew three methods and one scaling of their inputs, 3 no uncertainty
-_WORLDS = ("factual", "counterfactual", "independent")
+_WHOSE = ("factual", "counterfactual", "independent")  # the people, their twins by the own model and by the judge
 
 
 def summary(result: AuditResult) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def save_audit(result: AuditResult, folder: Path) -> None:
         }
         _save_arrays(weights, stage / "detectors.safetensors")
         _people_table(result).to_parquet(stage / "people.parquet", index=False)
-        for world in _WORLDS:
-            frame = pd.DataFrame(getattr(result.people, world), columns=list(result.encoding.names))
-            frame.to_parquet(stage / f"{world}.parquet", index=False)
+        for whose in _WHOSE:
+            frame = pd.DataFrame(getattr(result.people, whose), columns=list(result.encoding.names))
+            frame.to_parquet(stage / f"{whose}.parquet", index=False)
         train = {method: scores.train for method, scores in result.scores.items()}
         _save_arrays(train, stage / "train_scores.safetensors")
         text = json.dumps(summary(result), indent=2, allow_nan=False)
@@ -112,8 +112,7 @@ def load_audit(folder: Path) -> AuditResult:
         text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
         if text["schema_version"] not in _READABLE:
             raise InvalidArtifactError(
-                f"The audit in '{folder}' has schema version {text['schema_version']}; "
-                f"this program reads {' and '.join(map(str, _READABLE))}."
+                f"The audit in '{folder}' has schema version {text['schema_version']}; this program reads 2, 3 and 4."
             )
         strange = [method for method in text["methods"] if not METHOD_NAME.fullmatch(method)]
         if strange:
@@ -168,15 +167,15 @@ def _people_table(result: AuditResult) -> pd.DataFrame:
     if result.people.is_anomaly is not None:
         people["is_anomaly"] = result.people.is_anomaly
     for method, scores in result.scores.items():
-        for world in _WORLDS:
-            people[f"{method}_{world}"] = getattr(scores, world)
+        for whose in _WHOSE:
+            people[f"{method}_{whose}"] = getattr(scores, whose)
     return people
 
 
 def _load_people(folder: Path, people: pd.DataFrame) -> People:
-    worlds = {world: pd.read_parquet(folder / f"{world}.parquet").to_numpy(dtype=np.float64) for world in _WORLDS}
+    rows = {whose: pd.read_parquet(folder / f"{whose}.parquet").to_numpy(dtype=np.float64) for whose in _WHOSE}
     labels = people["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in people else None
-    return People(row=people["row"].to_numpy(dtype=np.int64), is_anomaly=labels, **worlds)
+    return People(row=people["row"].to_numpy(dtype=np.int64), is_anomaly=labels, **rows)
 
 
 def _load_scores(folder: Path, people: pd.DataFrame, methods: Mapping[str, Any]) -> dict[str, MethodScores]:
@@ -184,7 +183,7 @@ def _load_scores(folder: Path, people: pd.DataFrame, methods: Mapping[str, Any])
     return {
         method: MethodScores(
             train=train[method],
-            **{world: people[f"{method}_{world}"].to_numpy(dtype=np.float64) for world in _WORLDS},
+            **{whose: people[f"{method}_{whose}"].to_numpy(dtype=np.float64) for whose in _WHOSE},
         )
         for method in methods
     }
@@ -213,7 +212,11 @@ def _save_stability(stability: Stability, stem: Path) -> None:
         "distance": twins.distance,
         "usual": twins.usual,
     }
-    for part, by_method in (("worlds", stability.worlds), ("returned", stability.returned), ("without", cuts.without)):
+    for part, by_method in (
+        ("worlds", stability.twin_scores),
+        ("returned", stability.returned),
+        ("without", cuts.without),
+    ):
         arrays |= {f"{part}.{method}": values for method, values in by_method.items()}
     _save_arrays(arrays, stem.with_suffix(".safetensors"))
     text = {
@@ -241,7 +244,7 @@ def _load_stability(stem: Path) -> Stability:
         sensitive=text["sensitive"],
         graphs=arrays["graphs"],
         people=arrays["people"],
-        worlds=by_method("worlds"),
+        twin_scores=by_method("worlds"),
         returned=by_method("returned"),
         plausibility=Plausibility(
             out_of_range=arrays["out_of_range"].astype(np.bool_),

@@ -62,19 +62,19 @@ def measure_stability(audit: Subject, search: Search, subsamples: int, seed: int
     models = learn_from_halves(audit.train, search, splits, seed, progress)
     people = _sample(len(audit.factual), _MOST_JUDGED, np.random.default_rng([seed, 3]))
     judged = audit.factual[people]
-    worlds: list[dict[str, Floats]] = []
+    twin_scores: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
     steps = subsamples + subsamples // 2 + 2
     neighbour: TwinDraws | None = None
     for b, model in enumerate(models):
         rng = np.random.default_rng([seed, 4, b])
         draws = TwinDraws.fit(model, audit.train[splits[b // 2][b % 2]], rng)
-        worlds.append(audit.score(draws.draw(judged, rng)))
+        twin_scores.append(audit.score(draws.draw(judged, rng)))
         if neighbour is not None and b % 2:
-            back = model.counterfactual(neighbour.scm.counterfactual(judged))
+            back = model.counterfactual(neighbour.model.counterfactual(judged))
             returned.append(audit.score(draws.snapped(neighbour.snapped(back))))
         neighbour = draws
-        progress.tick(STAGE, len(worlds) + len(returned), steps)
+        progress.tick(STAGE, len(twin_scores) + len(returned), steps)
     plausibility = _plausibility(audit, np.random.default_rng([seed, 5]), progress)
     progress.tick(STAGE, steps - 1, steps)
     edge_cuts = _cut_edges(audit, [seed, 6], progress)
@@ -85,8 +85,8 @@ def measure_stability(audit: Subject, search: Search, subsamples: int, seed: int
         sensitive=audit.model.sensitive,
         graphs=np.stack([np.abs(model.strengths()[1]) for model in models]),
         people=people.astype(np.int64),
-        worlds={method: np.stack([world[method] for world in worlds]) for method in audit.thresholds},
-        returned={method: np.stack([world[method] for world in returned]) for method in audit.thresholds},
+        twin_scores={method: np.stack([one[method] for one in twin_scores]) for method in audit.thresholds},
+        returned={method: np.stack([one[method] for one in returned]) for method in audit.thresholds},
         plausibility=plausibility,
         edge_cuts=edge_cuts,
         seed=seed,

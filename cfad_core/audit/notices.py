@@ -30,7 +30,7 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
     ]
     if train_is_anomaly is not None and train_is_anomaly.any():
         message = (
-            f"The causal model learns from all kinds of training rows, {int(train_is_anomaly.sum())} anomalies among "
+            f"The causal model learns from all training rows, {int(train_is_anomaly.sum())} anomalies among "
             "them (labels are not looked at); the detector learns from the normal ones."
         )
         notices.append(Finding("rows-learned-from", "info", message))
@@ -98,8 +98,8 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
             notices.append(Finding("foreign-detector", "info", message))
             if not scores_row_by_row(detector, rows.x):
                 message = (
-                    f"{name} scores a row differently in other company: what it says of a person depends on whom they "
-                    "are scored with, and so does its changing ratio."
+                    f"{name} scores a row differently depending on which other rows are scored with it: its "
+                    "changing ratio depends on them, too."
                 )
                 notices.append(Finding("not-row-by-row", "warning", message))
     return notices
@@ -125,7 +125,7 @@ def _usefulness(report: MethodReport) -> Finding | None:
     if metrics.auc_roc is not None and metrics.auc_roc < USELESS_AUC:
         message = (
             f"{report.method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low "
-            "changing ratio of it is fair because useless."
+            "changing ratio would only show that it is useless."
         )
         return Finding("fair-because-useless", "warning", message)
     if metrics.flag_rate is not None and metrics.flag_rate < USELESS_FLAG_RATE:
@@ -140,7 +140,7 @@ def _usefulness(report: MethodReport) -> Finding | None:
 def _own_outside_interval(report: MethodReport) -> Finding | None:
     """About a ratio that one causal model alone gets wrong."""
     found, own = report.intervals, report.metrics.changing_ratio
-    if found is None or found.changing_ratio is None or own is None or report.same_for_twins:
+    if found is None or found.changing_ratio is None or own is None or report.scores_twins_alike:
         return None
     low, high = found.changing_ratio.low, found.changing_ratio.high
     clearly = (high - low) / 2.0

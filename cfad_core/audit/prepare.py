@@ -24,7 +24,7 @@ MIN_NORMAL_ROWS = 50
 
 
 @dataclass(frozen=True)
-class Prepared:
+class AuditRows:
     """Encoded rows.
 
     Attributes
@@ -57,7 +57,7 @@ class Prepared:
         return self.train[self.train_is_normal]
 
 
-def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> Prepared:
+def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> AuditRows:
     """Check, split and encode.
 
     Raises
@@ -78,7 +78,7 @@ def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> Prepared:
     _check_sizes(train, people, encoding)
     train_is_anomaly = _labels(training, roles)
     selected = train_is_anomaly is not None and not train_is_anomaly.any()
-    return Prepared(
+    return AuditRows(
         roles=roles,
         encoding=encoding,
         train=train,
@@ -140,7 +140,7 @@ def _unknown_categories(encoding: Encoding, testing: pd.DataFrame) -> list[Findi
         Finding(
             "unknown-categories",
             "warning",
-            f"{count} test rows have a '{name}' that training rows do not; it stands for the most frequent one.",
+            f"{count} test rows have a '{name}' that training rows do not; it is treated as the most frequent value.",
         )
         for name, count in encoding.unknown(testing).items()
     ]

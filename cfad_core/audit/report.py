@@ -13,7 +13,7 @@ from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
 from cfad_core.evaluation.intervals import Interval, Intervals, ResampledScores, interval
-from cfad_core.evaluation.metrics import Curves, Metrics, evaluate, number
+from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
 from cfad_core.evaluation.verdict import Evidence, verdict
 
@@ -38,7 +38,7 @@ class MethodScores:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ReportBasis:
     """What the reports of all methods share.
 
     Attributes
@@ -49,6 +49,7 @@ class Judged:
     attribute : the name of the sensitive attribute
     has_path : whether it affects anything in the audit's own graph
     draws_categories : whether it affects a category, for which models draw a value
+    graph_was_given : rather than learned
     quantile : of the training scores that sets the threshold
     """
 
@@ -58,6 +59,7 @@ class Judged:
     attribute: str
     has_path: bool
     draws_categories: bool
+    graph_was_given: bool
     quantile: float
 
 
@@ -73,7 +75,7 @@ class MethodReport:
     method: str
     label: str
     scores: MethodScores
-    judged: Judged
+    judged: ReportBasis
     stability: Stability | None
 
     @cached_property
@@ -134,10 +136,10 @@ class MethodReport:
             {
                 "quantile": quantile,
                 "threshold": float(thresholds[k]),
-                "macro_f1": number(own.macro_f1[k]),
-                "changing_ratio": number(own.changing_ratio[k]),
-                "changing_ratio_independent": number(judged.changing_ratio[k]),
-                "flag_rate": number(own.flag_rate[k]),
+                "macro_f1": defined(own.macro_f1[k]),
+                "changing_ratio": defined(own.changing_ratio[k]),
+                "changing_ratio_independent": defined(judged.changing_ratio[k]),
+                "flag_rate": defined(own.flag_rate[k]),
             }
             for k, quantile in enumerate(PAPER_QUANTILES)
         ]
@@ -216,6 +218,7 @@ class MethodReport:
             changing_ratio_independent=metrics.changing_ratio_independent,
             flag_rate=metrics.flag_rate,
             auc_roc=metrics.auc_roc,
+            was_given=found.graph_was_given,
             **known,
         )
 
@@ -250,8 +253,8 @@ class MethodReport:
         return score_densities(sets, bins=bins, log=log)
 
     @property
-    def same_for_twins(self) -> bool:
-        """Whether everybody and their twin get the same score, as by construction where twins are scored with."""
+    def scores_twins_alike(self) -> bool:
+        """Whether everybody and their twin get the same score, as twin scoring guarantees by construction."""
         return np.array_equal(self.scores.factual, self.scores.counterfactual)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.audit.notices import result_notices
-from cfad_core.audit.report import Judged, MethodReport, MethodScores
+from cfad_core.audit.report import MethodReport, MethodScores, ReportBasis
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Bools, Floats
@@ -99,13 +99,14 @@ class AuditResult:
     @cached_property
     def reports(self) -> dict[str, MethodReport]:
         """By method, what the audit says about it."""
-        judged = Judged(
+        judged = ReportBasis(
             groups=self.groups,
             sensitive=self.people.factual[:, 0],
             is_anomaly=self.people.is_anomaly,
             attribute=self.model.sensitive,
             has_path=bool(self.model.affected),
             draws_categories=self.draws_categories,
+            graph_was_given=self.config.knowledge.complete,
             quantile=self.config.quantile,
         )
         return {

@@ -16,12 +16,12 @@ import pandas as pd
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
-from cfad_core.audit.prepare import Prepared, prepare
+from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import Search, learn_scm
+from cfad_core.causal.discovery.search import Search, learn_model
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
 from cfad_core.core.arrays import Floats, Rows
@@ -128,7 +128,7 @@ def audit_tables(
         return replace(result, stability=_measure(result, data, own, rows.inputs, scorer))
 
 
-def _measure(result: AuditResult, data: Prepared, own: Rows, inputs: InputScaling, scorer: Scorer) -> Stability:
+def _measure(result: AuditResult, data: AuditRows, own: Rows, inputs: InputScaling, scorer: Scorer) -> Stability:
     """What is uncertain about an audit."""
     config, progress = result.config, scorer.progress
     subject = Subject(
@@ -153,7 +153,7 @@ def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
     return {**_PHASE_ONE, **judge, **fits, "evaluation": _EVALUATION, **further}
 
 
-def _own_rows(data: Prepared, config: AuditConfig) -> Rows:
+def _own_rows(data: AuditRows, config: AuditConfig) -> Rows:
     """The training rows that the own causal model learns from: all if the truth judges it, else half of them."""
     if data.truth is not None:
         return np.arange(len(data.train))
@@ -161,12 +161,12 @@ def _own_rows(data: Prepared, config: AuditConfig) -> Rows:
 
 
 def _learn_models(
-    data: Prepared, own: Rows, config: AuditConfig, progress: Progress
+    data: AuditRows, own: Rows, config: AuditConfig, progress: Progress
 ) -> tuple[StructuralModel, StructuralModel | None]:
     """The own model and, unless the truth is known, an independent one from the other half of the rows."""
 
     def learn(rows: Floats, seed: int, progress: Progress) -> StructuralModel:
-        return learn_scm(
+        return learn_model(
             rows,
             _columns(data),
             config=config.discovery,
@@ -182,13 +182,13 @@ def _learn_models(
     return mine, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
 
 
-def _joint_search(data: Prepared, config: AuditConfig) -> Search:
+def _joint_search(data: AuditRows, config: AuditConfig) -> Search:
     """How the graphs of subsamples are looked for: always jointly, the graph autoencoder would take an hour."""
     discovery = config.discovery if config.discovery.mode == "joint" else DiscoveryConfig()
     return Search.prepare(data.train, _columns(data), discovery, config.knowledge)
 
 
-def _columns(data: Prepared) -> Columns:
+def _columns(data: AuditRows) -> Columns:
     encoding = data.encoding
     return Columns(
         encoding.names,
@@ -220,7 +220,7 @@ def _used(settings: DetectorConfig, fitted: Mapping[str, AnyDetector]) -> Detect
     return settings.replace(code_size=plain.code_size) if isinstance(plain, Autoencoder) else settings
 
 
-def _training_rows(data: Prepared, twins: Floats, config: AuditConfig) -> TrainingRows:
+def _training_rows(data: AuditRows, twins: Floats, config: AuditConfig) -> TrainingRows:
     alike = alike_by_variance if config.detector.inputs == "variance" else alike_by_range
     normal = data.normal
     inputs = alike(normal[:, 1:], data.encoding.column_variables[1:])
@@ -240,7 +240,7 @@ def _fit(task: Fitting, foreign: Mapping[str, Any], clock: _Clock) -> dict[str, 
     return fitted
 
 
-def _people(data: Prepared, model: StructuralModel, judge: StructuralModel | None, progress: Progress) -> People:
+def _people(data: AuditRows, model: StructuralModel, judge: StructuralModel | None, progress: Progress) -> People:
     twins = in_slices(model.counterfactual, data.test, progress)
     independent = data.truth if judge is None else in_slices(judge.counterfactual, data.test, progress)
     assert independent is not None

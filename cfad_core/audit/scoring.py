@@ -15,7 +15,7 @@ from cfad_core.audit.result import AuditResult, People
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
-from cfad_core.data.encoding import Decoded, Encoding
+from cfad_core.data.encoding import DecodedRows, Encoding
 from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, TrainingRows, score_people
 from cfad_core.detectors.registry import METHODS
 
@@ -46,7 +46,22 @@ class Scorer:
     progress: Progress
 
     def __call__(self, people: Floats) -> dict[str, Floats]:
-        return {method: self.by(method, people) for method in self.methods}
+        found: dict[str, Floats] = {}
+        for method in self.methods:
+            detector = self.detectors[method]
+            base = detector.base if isinstance(detector, PeopleDetector) else None
+            known = next((score for name, score in found.items() if self.detectors[name] is base), None)
+            if known is None or not isinstance(detector, PeopleDetector):
+                found[method] = self.by(method, people)
+            else:  # the base has scored these people already
+                found[method] = self._by_known(detector, people, known)
+        return found
+
+    def _by_known(self, detector: PeopleDetector, people: Floats, base_score: Floats) -> Floats:
+        def score(some: Floats) -> Floats:
+            return detector.score_people(some[:, :-1], some[:, -1])
+
+        return in_slices(score, np.column_stack([people, base_score]), self.progress)
 
     def by(self, method: str, people: Floats) -> Floats:
         """Scores (n,) by one method."""
@@ -121,7 +136,7 @@ def score_rows(result: AuditResult, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=table.index)
 
 
-def twin_rows(result: AuditResult, table: pd.DataFrame, *, clip: bool = True) -> Decoded:
+def twin_rows(result: AuditResult, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:
     """Each row had its person belonged to the other group, in the table's own columns and units.
 
     Numbers are clipped to what was seen in training, and counted, unless ``clip`` is False.

@@ -29,7 +29,7 @@ class Stability:
     variables, sensitive : of the graphs
     graphs : (B, v, v), how strongly each variable acts on each other
     people : (m,), the positions, among the audit's people, of those that the models judge
-    worlds : by method, (B, m): the scores of these people's twins by each model, categories drawn
+    twin_scores : by method, (B, m): the scores of these people's twins by each model, categories drawn
     returned : by method, (B / 2, m): their scores after one model made twins of them and its neighbour twins of those
     plausibility, edge_cuts : of the twins, and of the edges, of the audit's own causal model
     seed : of the samples of people
@@ -39,7 +39,7 @@ class Stability:
     sensitive: str
     graphs: Floats
     people: NDArray[np.int64]
-    worlds: dict[str, Floats]
+    twin_scores: dict[str, Floats]
     returned: dict[str, Floats]
     plausibility: Plausibility
     edge_cuts: EdgeCuts
@@ -69,7 +69,7 @@ class Stability:
 
     def resampled(self, method: str, score: Floats, sensitive: Floats) -> ResampledScores:
         """What intervals come from; ``score`` and ``sensitive`` (n,) are of all people of the audit."""
-        return ResampledScores(score[self.people], self.worlds[method], sensitive[self.people], self.seed)
+        return ResampledScores(score[self.people], self.twin_scores[method], sensitive[self.people], self.seed)
 
     def model_error(self, method: str, score: Floats, threshold: float) -> float:
         """Share of people whose outcome differs once one model made their twin, and another the twin of that.
@@ -88,7 +88,7 @@ class Stability:
         """
         cuts, m = self.edge_cuts, len(self.people)
         wrong = [name for name, array, shape in self._shapes(people, len(variables)) if not _is_sound(array, shape)]
-        by_method = (self.worlds, self.returned, cuts.without, cuts.whole)
+        by_method = (self.twin_scores, self.returned, cuts.without, cuts.whole)
         fits = (
             not wrong
             and len(self.graphs) > 1
@@ -113,7 +113,7 @@ class Stability:
         edges = len(self.edge_cuts.edges)
         return [
             ("graphs", self.graphs, (graphs, v, v)),
-            *((f"worlds.{name}", array, (graphs, m)) for name, array in self.worlds.items()),
+            *((f"worlds.{name}", array, (graphs, m)) for name, array in self.twin_scores.items()),
             *((f"returned.{name}", array, (graphs // 2, m)) for name, array in self.returned.items()),
             *((f"without.{name}", array, (edges,)) for name, array in self.edge_cuts.without.items()),
             *((name, getattr(twins, name), (people,)) for name in ("out_of_range", "between_levels")),

@@ -34,7 +34,7 @@ def learn_from_halves(
     """Two models for each split of the rows x (n, d) in two, next to each other.
 
     The sums of the second half are those of all rows less those of the first, and every search starts where all rows
-    led: a model takes a small part of the time that ``learn_scm`` takes.
+    led: a model takes a small part of the time that ``learn_model`` takes.
     """
     quiet = Silent(progress, STAGE)
     batch = search.config.batch_size

@@ -25,15 +25,17 @@ _MAX_ROWS = 3_000  # to fit mechanisms to
 class TwinDraws:
     """A causal model, and the mechanisms of every variable that the sensitive attribute reaches."""
 
-    scm: StructuralModel
+    model: StructuralModel
     mechanisms: dict[str, tuple[Mechanism, ...]]  # by variable
 
     @staticmethod
     @one_thread()
-    def fit(scm: StructuralModel, x: Floats, rng: np.random.Generator) -> TwinDraws:
+    def fit(model: StructuralModel, x: Floats, rng: np.random.Generator) -> TwinDraws:
         """Fit the mechanisms to the rows x (n, d) that the model was learned from, or to some of them."""
         sample = x if len(x) <= _MAX_ROWS else x[np.sort(rng.choice(len(x), _MAX_ROWS, replace=False))]
-        return TwinDraws(scm, {variable: fit_mechanisms(scm, variable, x, sample) for variable in scm.affected_names})
+        return TwinDraws(
+            model, {variable: fit_mechanisms(model, variable, x, sample) for variable in model.affected_names}
+        )
 
     def draw(self, x: Floats, rng: np.random.Generator, cut: tuple[str, str] | None = None) -> Floats:
         """Each person had ``S`` been the other value, shape (n, d), every category at one of its levels.
@@ -42,16 +44,16 @@ class TwinDraws:
         ----------
         cut : an edge (cause, effect) that carries nothing: the twin's effect hears the person's cause
         """
-        scm = self.scm
-        before = scm.messages(x)
+        model = self.model
+        before = model.messages(x)
         after = dict(before)
         result = x.copy()
-        result[:, scm.sensitive_index] = -x[:, scm.sensitive_index]
-        self._send(after, result, scm.sensitive)
+        result[:, model.sensitive_index] = -x[:, model.sensitive_index]
+        self._send(after, result, model.sensitive)
         for variable in self._order():
             heard = after
             if cut is not None and cut[1] == variable:
-                kept = {j: before[j] for j in before if scm.column_variables[j] == cut[0]}
+                kept = {j: before[j] for j in before if model.column_variables[j] == cut[0]}
                 heard = after | kept
             for mechanism in self.mechanisms[variable]:
                 result[:, list(mechanism.columns)] = mechanism.twins(x, before, heard, rng)
@@ -67,12 +69,12 @@ class TwinDraws:
 
     def _order(self) -> list[str]:
         """The variables that are affected, causes before effects; all columns of one are drawn together."""
-        variables, strengths = self.scm.strengths()
-        reached = set(self.scm.affected_names)
+        variables, strengths = self.model.strengths()
+        reached = set(self.model.affected_names)
         order = topological_order(strengths != 0.0)
         return [variables[k] for k in order if variables[k] in reached]
 
     def _send(self, messages: dict[int, Floats], x: Floats, variable: str) -> None:
         for j in messages:
-            if self.scm.column_variables[j] == variable:
-                messages[j] = self.scm.message(j, x)
+            if self.model.column_variables[j] == variable:
+                messages[j] = self.model.message(j, x)

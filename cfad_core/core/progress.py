@@ -70,7 +70,7 @@ class Silent(Progress):
         self._inner.check(self._stage)
 
 
-class Share:
+class DoneShare:
     """How much of a piece of work is done, by its stages' usual shares of the time. Never falls.
 
     Parameters

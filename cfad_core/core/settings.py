@@ -52,13 +52,13 @@ class Settings(msgspec.Struct, frozen=True):
         InvalidConfigError
             If there is an unknown setting, or one that cannot be.
         """
-        where = f"'{cls.section}'" if cls.section else "the audit's settings"
+        where = f"'{cls.section}'" if cls.section else "the audit"
         if not isinstance(values, Mapping):
             raise InvalidConfigError(f"Expected an object of settings for {where}; got {values!r}.")
         known = {field.encode_name: field for field in _fields(cls)}
         unknown = sorted(set(values) - set(known))
         if unknown:
-            raise InvalidConfigError(f"Unknown setting in {where}: {', '.join(unknown)}. Known: {', '.join(known)}.")
+            raise InvalidConfigError(f"Unknown setting of {where}: {', '.join(unknown)}. Known: {', '.join(known)}.")
         given: dict[str, Any] = {}
         for name, value in values.items():
             kind = known[name].type
@@ -101,6 +101,7 @@ def _path(section: str, name: str) -> str:
 
 
 def _checked(kind: Any, value: Any, path: str) -> Any:
+    value = value.item() if hasattr(value, "item") else value  # of numpy's numbers
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -118,10 +119,10 @@ def _in_words(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.VarTupleType):
         return f"a list, each entry {_in_words(kind.item_type)}"
     if isinstance(kind, inspect.TupleType):
-        return f"{len(kind.item_types)} entries ({', '.join(_in_words(one) for one in kind.item_types)})"
+        return f"a list of {len(kind.item_types)} ({', '.join(_in_words(one) for one in kind.item_types)})"
     if isinstance(kind, inspect.IntType | inspect.FloatType):
         name = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
         form = "" if isinstance(kind, inspect.IntType) else "g"
         return name if kind.ge is None else f"{name} from {kind.ge:{form}} to {kind.le:{form}}"
-    names = {inspect.BoolType: "true or false", inspect.StrType: "a text", inspect.NoneType: "nothing"}
+    names = {inspect.BoolType: "true or false", inspect.StrType: "a text", inspect.NoneType: "null"}
     return names.get(type(kind), "something else")

@@ -91,7 +91,7 @@ class Encoding:
         s = self.grouping.signs(table[self.sensitive])
         return np.column_stack([s, *(variable.encode(table[variable.name]) for variable in self.variables)])
 
-    def decode(self, x: Floats, original: Floats, table: pd.DataFrame, *, clip: bool = True) -> Decoded:
+    def decode(self, x: Floats, original: Floats, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:
         """Rows in the table's own columns and units.
 
         A variable that does not differ from ``original`` (n, d), the encoded table, keeps its cell as it is;
@@ -109,7 +109,7 @@ class Encoding:
             if count:
                 clipped[variable.name] = count
             start = end
-        return Decoded(rows, clipped)
+        return DecodedRows(rows, clipped)
 
     def _require_columns(self, table: pd.DataFrame) -> None:
         needed = (self.sensitive, *(variable.name for variable in self.variables))
@@ -122,7 +122,7 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedRows:
     """Rows in a table's own units, and how many cells of which columns were clipped to what was seen in training."""
 
     rows: pd.DataFrame

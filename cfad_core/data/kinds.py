@@ -110,7 +110,7 @@ class Kind(ABC):
         return np.zeros(len(cells), dtype=np.bool_)
 
 
-class Number(Kind):
+class NumberColumn(Kind):
     """Numbers, also written as text."""
 
     name: ClassVar[str] = "number"
@@ -190,7 +190,7 @@ class Number(Kind):
         return between
 
 
-class Date(Number):
+class DateColumn(NumberColumn):
     """Dates, also written as text, as numbers of days."""
 
     name: ClassVar[str] = "date"
@@ -214,7 +214,7 @@ class Date(Number):
         return cells.mask(moved, _dates_like(numbers, cells))
 
 
-class Category(Kind):
+class CategoryColumn(Kind):
     """Anything else: levels by their text, the most frequent first."""
 
     name: ClassVar[str] = "category"
@@ -277,7 +277,7 @@ class Category(Kind):
         return int(sum(count for text, count in counts.items() if _position(variable.levels, str(text), -1) < 0))
 
 
-KINDS: tuple[Kind, ...] = (Number(), Date(), Category())
+KINDS: tuple[Kind, ...] = (NumberColumn(), DateColumn(), CategoryColumn())
 
 
 def kind_named(name: str) -> Kind:

@@ -36,7 +36,7 @@ class Tables:
     table: pd.DataFrame
     test: pd.DataFrame | None = None
     test_counterfactual: pd.DataFrame | None = None
-    _arrow: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _arrow: dict[str, Any] = field(default_factory=dict, repr=False)
     _known: tuple[Mapping[str, str], str] | None = field(default=None, repr=False)
 
     @staticmethod
@@ -88,7 +88,7 @@ class Tables:
         """Write one of the tables to a Parquet file, whole or not at all."""
         import pyarrow.parquet as pq
 
-        arrow = self._arrow.get(part)
+        arrow = self._arrow.pop(part, None)  # it is written once, and takes as much room as the table
         with staged_file(path) as stage:
             pq.write_table(_to_arrow(self.frames[part]) if arrow is None else arrow, stage)
 

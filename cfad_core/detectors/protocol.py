@@ -47,14 +47,18 @@ class ExplainedDetector(Detector, Protocol):
 
 @runtime_checkable
 class PeopleDetector(Protocol):
-    """A detector that scores whole people (n, d), the sensitive attribute in the first column."""
+    """A detector that scores whole people (n, d), the sensitive attribute in the first column, by another detector."""
 
     @property
     def same_for_twins(self) -> bool:
         """Whether a person and their twin get the same score by construction."""
 
-    def score_people(self, people: Floats) -> Floats:
-        """Score of each person, (n,)."""
+    @property
+    def base(self) -> AnyDetector:
+        """The detector whose scores it is made of."""
+
+    def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
+        """Score of each person, (n,); ``base_score`` is the people's by the base, if it is known already."""
 
     def explain_people(self, people: Floats) -> Floats | None:
         """The part of each attribute in the score, (n, m); None if the score is no sum over attributes."""

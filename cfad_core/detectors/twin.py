@@ -34,9 +34,10 @@ class TwinDetector:
     rule: TwinRule
     same_for_twins: bool = True
 
-    def score_people(self, people: Floats) -> Floats:
-        """One score of each person (n, d) and their twin, (n,)."""
-        return twin_score(score_people(self.base, people), score_people(self.base, self.twins_of(people)), self.rule)
+    def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
+        """One score of each person (n, d) and their twin, (n,); ``base_score`` is the person's own, if it is known."""
+        here = score_people(self.base, people) if base_score is None else base_score
+        return twin_score(here, score_people(self.base, self.twins_of(people)), self.rule)
 
     def explain_people(self, people: Floats) -> Floats | None:
         """The mean of the two explanations (n, m), or that of the score which counts."""

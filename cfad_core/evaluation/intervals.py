@@ -6,7 +6,7 @@ what the choice of people leave open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,21 +69,25 @@ class ResampledScores:
     Parameters
     ----------
     score : (m,), of the people as they are
-    worlds : (B, m), of their twins by each model
+    twin_scores : (B, m), of their twins by each model
     sensitive : (m,), -1 or +1
     seed : of the samples
     """
 
-    def __init__(self, score: Floats, worlds: Floats, sensitive: Floats, seed: int) -> None:
-        self._people = [(score, world, sensitive) for world in worlds]
-        self._samples = []
-        self._unseen = np.zeros((len(worlds), 1))
-        for b, world in enumerate(worlds):
+    def __init__(self, score: Floats, twin_scores: Floats, sensitive: Floats, seed: int) -> None:
+        self._people = [(score, twins, sensitive) for twins in twin_scores]
+        self._rows = []  # who is in each sample; the samples themselves would take several times the room
+        self._unseen = np.zeros((len(twin_scores), 1))
+        for b in range(len(twin_scores)):
             rng = np.random.default_rng([seed, b])
-            rows = rng.integers(0, len(score), len(score))
-            self._samples.append((score[rows], world[rows], sensitive[rows]))
+            self._rows.append(rng.integers(0, len(score), len(score)).astype(np.int32))
             self._unseen[b] = rng.poisson(0.5)
-        self._curves = [ScoreCurve(here, there) for here, there, _ in self._samples]
+        self._curves = [ScoreCurve(here, there) for here, there, _ in self._samples()]
+
+    def _samples(self) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Scores, twins' scores and groups of each model's sample."""
+        for (score, twins, sensitive), rows in zip(self._people, self._rows, strict=True):
+            yield score[rows], twins[rows], sensitive[rows]
 
     def changing_ratio(self, threshold: Floats) -> Floats:
         """By each model at each threshold, (B, thresholds).
@@ -107,7 +111,7 @@ class ResampledScores:
         return Intervals(
             changing_ratio=interval(self.changing_ratio(np.array([threshold]))[:, 0]),
             flag_rate_shift=interval(shift[:, 0]),
-            flag_rate_difference=_size(interval(np.array([_gap(*sample, threshold) for sample in self._samples]))),
+            flag_rate_difference=_size(interval(np.array([_gap(*sample, threshold) for sample in self._samples()]))),
             distance=self.distance,
         )
 
@@ -118,7 +122,7 @@ class ResampledScores:
         Two samples lie further apart than what they were drawn from, and samples of them again by as much: what
         sampling adds once more is taken off.
         """
-        whole, sampled = (np.array([_distance(*one) for one in some]) for some in (self._people, self._samples))
+        whole, sampled = (np.array([_distance(*one) for one in some]) for some in (self._people, self._samples()))
         return interval(np.clip(2.0 * whole - sampled, 0.0, 1.0))
 
     def _of_curves(self, threshold: Floats, value: Callable[[Outcomes], Floats]) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
 
-Number: TypeAlias = float | None
+Value: TypeAlias = float | None
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class GroupMetric:
 
     label: str
     help: str
-    of: Callable[[ScoreCurve, Outcomes], Number]
+    of: Callable[[ScoreCurve, Outcomes], Value]
     is_share: bool = True
 
 
-def true_positive_rate(_: ScoreCurve, at: Outcomes) -> Number:
+def true_positive_rate(_: ScoreCurve, at: Outcomes) -> Value:
     return _rate(at.true_positive, at.false_negative)
 
 
-def false_positive_rate(_: ScoreCurve, at: Outcomes) -> Number:
+def false_positive_rate(_: ScoreCurve, at: Outcomes) -> Value:
     return _rate(at.false_positive, at.true_negative)
 
 
@@ -46,16 +46,16 @@ GROUP_METRICS: dict[str, GroupMetric] = {
     "n_anomaly": GroupMetric(
         "anomalies", "How many of them are anomalies by their label.", lambda curve, _: curve.n_anomaly, is_share=False
     ),
-    "flag_rate": GroupMetric("flagged", "Share of the group that is flagged.", lambda _, at: number(at.flag_rate)),
+    "flag_rate": GroupMetric("flagged", "Share of the group that is flagged.", lambda _, at: defined(at.flag_rate)),
     "flag_rate_counterfactual": GroupMetric(
         "twins flagged",
         "Share of the group that would be flagged, had they belonged to the other group.",
-        lambda _, at: number(at.flag_rate_counterfactual),
+        lambda _, at: defined(at.flag_rate_counterfactual),
     ),
     "changing_ratio": GroupMetric(
         "outcome changes",
         "Share of the group whose outcome would change, had they belonged to the other group.",
-        lambda _, at: number(at.changing_ratio),
+        lambda _, at: defined(at.changing_ratio),
     ),
     "true_positive_rate": GroupMetric(
         "anomalies flagged", "Share of the group's anomalies that are flagged.", true_positive_rate
@@ -90,19 +90,19 @@ class Metrics:
     n: int
     n_anomaly: int | None
     threshold: float
-    flag_rate: Number
-    auc_pr: Number
-    auc_roc: Number
-    macro_f1: Number
-    changing_ratio: Number
-    changing_ratio_independent: Number
-    newly_flagged: Number
-    newly_cleared: Number
-    groups: dict[str, dict[str, Number]]
-    flag_rate_difference: Number
-    flag_rate_ratio: Number
-    true_positive_rate_gap: Number
-    false_positive_rate_gap: Number
+    flag_rate: Value
+    auc_pr: Value
+    auc_roc: Value
+    macro_f1: Value
+    changing_ratio: Value
+    changing_ratio_independent: Value
+    newly_flagged: Value
+    newly_cleared: Value
+    groups: dict[str, dict[str, Value]]
+    flag_rate_difference: Value
+    flag_rate_ratio: Value
+    true_positive_rate_gap: Value
+    false_positive_rate_gap: Value
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ HEADLINE: dict[str, HeadlineMetric] = {
     "auc_roc": HeadlineMetric("AUC-ROC", "AUC-ROC", "high"),
     "macro_f1": HeadlineMetric("Macro-F1", "Macro-F1", "high"),
     "flag_rate": HeadlineMetric("flagged", "flagged"),
-    "changing_ratio": HeadlineMetric("outcome changes (own model)", "changing ratio", "low"),
-    "changing_ratio_independent": HeadlineMetric("outcome changes (judge)", "judge", "low"),
+    "changing_ratio": HeadlineMetric("changes (own model)", "changing ratio", "low"),
+    "changing_ratio_independent": HeadlineMetric("changes (judge)", "changing ratio by the judge", "low"),
 }
 
 
@@ -144,21 +144,21 @@ def evaluate(curves: Curves, threshold: float) -> Metrics:
     own, judged = curves.own.at(threshold), curves.independent.at(threshold)
     groups = {name: evaluate_group(curve, threshold) for name, curve in curves.groups.items()}
 
-    def over_groups(name: str) -> list[Number]:
+    def over_groups(name: str) -> list[Value]:
         return [group[name] for group in groups.values()]
 
     return Metrics(
         n=curves.own.n,
         n_anomaly=curves.own.n_anomaly,
         threshold=threshold,
-        flag_rate=number(own.flag_rate),
+        flag_rate=defined(own.flag_rate),
         auc_pr=curves.own.auc_pr,
         auc_roc=curves.own.auc_roc,
-        macro_f1=number(own.macro_f1),
-        changing_ratio=number(own.changing_ratio),
-        changing_ratio_independent=number(judged.changing_ratio),
-        newly_flagged=number(own.newly_flagged),
-        newly_cleared=number(own.newly_cleared),
+        macro_f1=defined(own.macro_f1),
+        changing_ratio=defined(own.changing_ratio),
+        changing_ratio_independent=defined(judged.changing_ratio),
+        newly_flagged=defined(own.newly_flagged),
+        newly_cleared=defined(own.newly_cleared),
         groups=groups,
         flag_rate_difference=_gap(over_groups("flag_rate")),
         flag_rate_ratio=_ratio(over_groups("flag_rate")),
@@ -167,27 +167,27 @@ def evaluate(curves: Curves, threshold: float) -> Metrics:
     )
 
 
-def evaluate_group(curve: ScoreCurve, threshold: float) -> dict[str, Number]:
+def evaluate_group(curve: ScoreCurve, threshold: float) -> dict[str, Value]:
     """Every group metric by its name."""
     at = curve.at(threshold)
     return {name: metric.of(curve, at) for name, metric in GROUP_METRICS.items()}
 
 
-def number(value: Floats | float) -> Number:
+def defined(value: Floats | float) -> Value:
     """A plain number, or None where it is undefined."""
     return None if np.isnan(value) else float(value)
 
 
-def _rate(flagged: Floats, cleared: Floats) -> Number:
+def _rate(flagged: Floats, cleared: Floats) -> Value:
     yes, no = float(flagged), float(cleared)
     return yes / (yes + no) if yes + no > 0 else None  # nan > 0 is false: undefined without labels
 
 
-def _gap(values: list[Number]) -> Number:
+def _gap(values: list[Value]) -> Value:
     known = [value for value in values if value is not None]
     return max(known) - min(known) if len(known) == len(values) and known else None
 
 
-def _ratio(values: list[Number]) -> Number:
+def _ratio(values: list[Value]) -> Value:
     known = [value for value in values if value is not None]
     return min(known) / max(known) if len(known) == len(values) and known and max(known) > 0 else None

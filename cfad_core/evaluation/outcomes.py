@@ -64,7 +64,7 @@ class ScoreCurve:
         self._rising = np.sort(score[up]), np.sort(score_counterfactual[up])
         self._falling = np.sort(score_counterfactual[~up]), np.sort(score[~up])
         self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
-        self._labelled = score, is_anomaly
+        self._labelled = None if is_anomaly is None else (score, is_anomaly)
 
     @property
     def n_anomaly(self) -> int | None:
@@ -73,7 +73,7 @@ class ScoreCurve:
     @cached_property
     def auc_pr(self) -> float | None:
         """Average precision, whatever the threshold; None unless there are anomalies and normal rows."""
-        if not self.n_anomaly or self.n_anomaly == self.n:
+        if self._labelled is None or self.n_anomaly in (0, self.n):
             return None
         from sklearn.metrics import average_precision_score
 
@@ -83,17 +83,12 @@ class ScoreCurve:
     @cached_property
     def auc_roc(self) -> float | None:
         """Area under the ROC curve; None unless there are anomalies and normal rows."""
-        if not self.n_anomaly or self.n_anomaly == self.n:
+        if self._labelled is None or self.n_anomaly in (0, self.n):
             return None
         from sklearn.metrics import roc_auc_score
 
         score, is_anomaly = self._labelled
         return float(roc_auc_score(is_anomaly, score))
-
-    def every_threshold(self) -> Floats:
-        """Thresholds at which anything can change, ascending, with one below all scores."""
-        values = np.unique(np.concatenate([self._factual, self._counterfactual]))
-        return np.concatenate([[-np.inf], values])
 
     def at(self, threshold: Floats | float) -> Outcomes:
         """Outcomes at the given thresholds."""

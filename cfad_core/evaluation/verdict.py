@@ -29,6 +29,7 @@ class Evidence:
     graphs, graphs_without_path : of the subsamples, and in how many the sensitive attribute affects nothing
     carrier : the edge that carries the changing ratio, and its share of it
     implausible : share of twins that are far from any real person
+    was_given : whether the graph was given rather than learned
     """
 
     method: str
@@ -44,6 +45,7 @@ class Evidence:
     graphs_without_path: int = 0
     carrier: tuple[tuple[str, str], float] | None = None
     implausible: float | None = None
+    was_given: bool = False
 
 
 def verdict(found: Evidence) -> str:
@@ -67,9 +69,10 @@ def verdict(found: Evidence) -> str:
 
 
 def _without_path(found: Evidence) -> str:
+    graph = "given" if found.was_given else "learned"
     text = (
-        f"No path from {found.sensitive}: in the learned graph it affects nothing, so nobody's outcome "
-        f"can change. That says something about the graph, nothing about {found.method}."
+        f"No path from {found.sensitive}: in the {graph} graph it affects nothing, so nobody's outcome can change. "
+        f"That says something about the graph, nothing about {found.method}."
     )
     if not found.graphs:
         return text

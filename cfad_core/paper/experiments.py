@@ -14,7 +14,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import encode_people
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.paper import learn_plain_autoencoder
-from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.causal.discovery.search import learn_model
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, preset
 from cfad_core.core.progress import Progress
@@ -80,7 +80,7 @@ def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
     paper = preset("paper").discovery
     columns = Columns(encoding.names, encoding.sensitive, rows_were_selected=True)
     plain, second = learn_plain_autoencoder(train, columns, paper, seed, progress)
-    joint = learn_scm(train, columns, seed=seed, progress=progress)
+    joint = learn_model(train, columns, seed=seed, progress=progress)
     weights, s = second.weights, second.sensitive_index
     return [
         errors("plain GAE", plain.reconstruct(test, weights), plain.counterfactual(test, weights, s)),

@@ -26,7 +26,7 @@ from cfad_core.core.files import staged_file
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.registry import METHODS
 from cfad_core.paper.experiments import SENSITIVITY
-from cfad_core.paper.published import DATASETS
+from cfad_core.paper.published import PUBLISHED_SETS
 from cfad_core.runs.tasks import Task, run_many
 
 Row = dict[str, Any]
@@ -60,7 +60,7 @@ class Reproduction:
 
     @property
     def datasets(self) -> list[str]:
-        return [name for name in DATASETS if any(row["dataset"] == name for row in self.rows)]
+        return [name for name in PUBLISHED_SETS if any(row["dataset"] == name for row in self.rows)]
 
     @property
     def methods(self) -> list[str]:
@@ -152,7 +152,7 @@ def reproduce(
 def plan(seeds: Sequence[int]) -> dict[str, Task]:
     """Every run by name, the longest first."""
     tasks = {}
-    for dataset in DATASETS:
+    for dataset in PUBLISHED_SETS:
         for seed in seeds:
             given = {"dataset": dataset, "seed": seed}
             tasks[f"audit-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_all", given)
@@ -161,7 +161,7 @@ def plan(seeds: Sequence[int]) -> dict[str, Task]:
         for setting, values in SENSITIVITY.items():
             given = {"seed": seed, "setting": setting, "values": list(values)}
             tasks[f"sensitivity-{setting}-{seed}"] = Task("cfad_core.paper.experiments:sensitivity", given)
-    for dataset in DATASETS:
+    for dataset in PUBLISHED_SETS:
         for seed in seeds:
             given = {"dataset": dataset, "seed": seed}
             tasks[f"original-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_originals", given)
@@ -172,7 +172,7 @@ def _assembled(results: Mapping[str, Any], first_seed: int, about: dict[str, Any
     def of(kind: str) -> list[Any]:
         return [result for name, result in results.items() if name.startswith(f"{kind}-")]
 
-    first = {dataset: results[f"audit-{dataset}-{first_seed}"] for dataset in DATASETS}
+    first = {dataset: results[f"audit-{dataset}-{first_seed}"] for dataset in PUBLISHED_SETS}
     return Reproduction(
         rows=[row for result in of("audit") for row in result["rows"]],
         originals=[row for result in of("original") for row in result],
@@ -208,10 +208,13 @@ def _code_digest() -> str:
 
 
 def computing_modules() -> list[Path]:
-    """The files that results depend on: what one of another version found does not count."""
+    """The files that results depend on, but for those that only put them into words."""
     package = Path(__file__).resolve().parents[1]
-    rooms = ("core", "data", "causal", "detectors", "evaluation", "audit", "paper")
-    return [path for room in rooms for path in sorted((package / room).rglob("*.py"))]
+    rooms = ("core", "data", "causal", "detectors", "evaluation", "audit")
+    words = {"core/formats.py", "evaluation/verdict.py", "audit/notices.py"}
+    paths = [path for room in rooms for path in sorted((package / room).rglob("*.py"))]
+    own = [package / "paper" / name for name in ("experiments.py", "problems.py")]
+    return [path for path in [*paths, *own] if path.relative_to(package).as_posix() not in words]
 
 
 def _versions() -> dict[str, str]:

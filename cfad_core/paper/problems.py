@@ -78,7 +78,7 @@ def run_benchmark(
     ``changing_ratio_independent`` by the true twins (or an independent causal model where they are unknown).
     ``shd`` and ``cf_error`` are None where the truth is unknown.
     """
-    check_known(datasets, methods)
+    check_names(datasets, methods)
     config, progress = config or AuditConfig(), progress or Progress()
     rows: list[dict[str, Any]] = []
     for dataset in datasets:
@@ -114,7 +114,7 @@ def rows_of(result: AuditResult, problem: Problem, dataset: str) -> list[dict[st
     return [_row(dataset, method, result.config.seed, result, truth) for method in result.scores]
 
 
-def check_known(datasets: Sequence[str], methods: Sequence[str]) -> None:
+def check_names(datasets: Sequence[str], methods: Sequence[str]) -> None:
     """Refuse names that do not exist.
 
     Raises

@@ -37,7 +37,7 @@ _TABLE: dict[str, dict[str, tuple[float, float, float, float]]] = {
     },
 }
 
-DATASETS = tuple(_TABLE)
+PUBLISHED_SETS = tuple(_TABLE)
 
 
 def published(dataset: str, method: str) -> dict[str, float] | None:

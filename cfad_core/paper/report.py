@@ -109,7 +109,7 @@ def main_rows(found: Reproduction, dataset: str) -> tuple[list[str], list[list[s
     """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method."""
     names = dict(COLUMNS)
     if dataset == "synthetic":
-        names[JUDGED] = "outcome changes (truth)"
+        names[JUDGED] = "changes (truth)"
     rows = []
     for method in found.methods:
         paper = _paper_cells(dataset, method)

@@ -21,6 +21,7 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.files import staged_file
 from cfad_core.data.tables import PARTS, Tables, load_parquet
+from cfad_core.detectors.registry import check_known
 from cfad_core.runs.model import AUDITS, EXPORTED, ChosenThreshold, headline
 from cfad_core.runs.store import Store, checked_name
 
@@ -112,7 +113,9 @@ def _row(entry: Mapping[str, Any], result: AuditResult) -> dict[str, Any]:
         raise InvalidArtifactError(f"its threshold is for a method '{chosen.method[:40]}', which was not audited")
     row["threshold"] = None if chosen is None else chosen.to_dict()
     row["roles"] = json.dumps(result.roles.to_dict())  # with the groups that the audit settled
-    row["config"] = json.dumps(AuditConfig.from_dict(row["config"]).to_dict())
+    config = AuditConfig.from_dict(row["config"])
+    check_known(config.methods)
+    row["config"] = json.dumps(config.to_dict())
     for name in EXPORTED:
         _check(AUDITS.columns[name], row.get(name))
     return row | {"name": checked_name(row["name"])}

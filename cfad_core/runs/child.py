@@ -168,7 +168,7 @@ def _obituary(code: int, was_asked: bool, stage: str, log: IO[bytes]) -> CfadErr
         return AuditCancelled(f"The audit was cancelled during '{stage}'. Nothing was saved.")
     if code == -signal.SIGKILL:
         reason = "was killed, most likely because the machine ran out of memory"
-        remedy = "Close other programs or bring fewer rows, and start it again."
+        remedy = "Close other programs or use fewer rows, and start it again."
     else:
         reason = f"ended unexpectedly ({'signal' if code < 0 else 'exit code'} {abs(code)})"
         remedy = "Start it again; if it happens once more, report it with the details."
@@ -208,7 +208,7 @@ class _ToParent(Progress):
 def _sentence(error: BaseException) -> str:
     text = str(error) or type(error).__name__
     if isinstance(error, MemoryError):
-        return "There was not enough memory. Close other programs or bring fewer rows, and start it again."
+        return "There was not enough memory. Close other programs or use fewer rows, and start it again."
     if os.strerror(errno.ENOSPC) in text:  # some libraries wrap the system's error in one of their own
         return "The disk is full. Make room, and start it again."
     if isinstance(error, OSError):

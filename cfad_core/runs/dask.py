@@ -18,7 +18,7 @@ class DaskExecutor(Executor):
     """Runs the audits of the queue on a Dask cluster: each thread here watches a task there, one for each worker."""
 
     def __init__(self, store: Store, address: str) -> None:
-        self._client = connect(address)
+        self._client = connect_cluster(address)
         super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
 
     def _spare(self) -> None:
@@ -54,7 +54,7 @@ def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -
         store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
 
 
-def connect(address: str) -> Any:
+def connect_cluster(address: str) -> Any:
     """A client of the cluster whose scheduler is at this address.
 
     Raises

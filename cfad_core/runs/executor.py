@@ -22,7 +22,7 @@ import psutil
 from cfad_core.audit.folder import save_audit
 from cfad_core.audit.run import audit_tables, stages
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
-from cfad_core.core.progress import Progress, Share
+from cfad_core.core.progress import DoneShare, Progress
 from cfad_core.runs.child import Child
 from cfad_core.runs.model import ACTIVE, AuditRecord, Report, Status, headline
 from cfad_core.runs.store import Store
@@ -90,7 +90,7 @@ class _Kept(Progress):
     def __init__(self, store: Store, record: AuditRecord, also: Progress | None) -> None:
         self._store, self._audit, self._worker, self._also = store, record.id, record.worker, also or Progress()
         knows_truth = "test_counterfactual" in record.tables
-        self._share, self._stage = Share(stages(record.config, knows_truth=knows_truth)), ""
+        self._share, self._stage = DoneShare(stages(record.config, knows_truth=knows_truth)), ""
         self._written, self._beaten, self._stop = 0.0, 0.0, False
 
     def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:

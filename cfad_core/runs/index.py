@@ -68,7 +68,7 @@ class Index:
         query = sa.select(AUDITS).order_by(AUDITS.c.created.desc(), AUDITS.c.id).limit(limit)
         if status is not None:
             if status not in get_args(Status):
-                raise InvalidDataError(f"No status is '{status}'; there are: {', '.join(get_args(Status))}.")
+                raise InvalidDataError(f"There is no status '{status}'; choose one of: {', '.join(get_args(Status))}.")
             query = query.where(AUDITS.c.status == status)
         if owner is not None:
             query = query.where(AUDITS.c.owner == owner)

@@ -118,6 +118,8 @@ class ChosenThreshold:
         """
         found = {**values} if isinstance(values, Mapping) else {}
         found.pop("how", None)  # follows from the others
+        if "by" not in found or (found["by"] == "investigations" and "count" not in found):
+            found |= {"by": "score", "quantile": None, "count": None}  # as the first versions saved it
         try:
             chosen = ChosenThreshold(**found)
         except TypeError as error:

@@ -29,6 +29,7 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
+from cfad_core.detectors.registry import check_known
 from cfad_core.runs.model import AUDITS, ChosenThreshold
 from cfad_core.runs.queue import Queue
 
@@ -60,9 +61,10 @@ class Store(Queue):
 
         Raises
         ------
-        InvalidDataError
-            If the table does not have these roles, or the name is empty.
+        InvalidDataError, InvalidConfigError
+            If the table does not have these roles, the name is empty, or there is no such method.
         """
+        check_known(config.methods)
         row = {
             "id": secrets.token_hex(6),
             "name": checked_name(name),

@@ -67,9 +67,9 @@ def run_many(
 def _pool(workers: int, scheduler: str | None, stop: threading.Event) -> Iterator[Callable[[Task], Any]]:
     """What starts tasks, here or on a cluster."""
     if scheduler is not None:
-        from cfad_core.runs.dask import connect  # which loads all that runs audits
+        from cfad_core.runs.dask import connect_cluster  # which loads all that runs audits
 
-        client = connect(scheduler)
+        client = connect_cluster(scheduler)
         try:
             yield lambda task: client.submit(run_in_child, task.function, dict(task.arguments), pure=False)
         finally:

@@ -52,7 +52,7 @@ def test_saved_audits(done: tuple[str, str], tmp_path: Path, say: Say, capsys: p
     listed = say("list", "--status", "done", "--text", "with labels")
     assert "done" in listed
     assert other not in listed
-    assert say("list", "--text", "nothing of the kind") == "No saved audit is like that.\n"
+    assert say("list", "--text", "nothing of the kind") == "No saved audit matches.\n"
     shown = say("show", audit)
     assert "With labels" in shown
     assert "people.csv" in shown
@@ -69,4 +69,4 @@ def test_saved_audits(done: tuple[str, str], tmp_path: Path, say: Say, capsys: p
     assert cli.main(["audits", "restart", copy]) == 2
     assert "is done; it cannot be started again" in capsys.readouterr().err
     assert cli.main(["audits", "list", "--status", "finished"]) == 2
-    assert "No status is 'finished'" in capsys.readouterr().err
+    assert "There is no status 'finished'" in capsys.readouterr().err

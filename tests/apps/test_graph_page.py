@@ -11,6 +11,7 @@ from cfad_core.causal.exchange import knowledge_to_json
 from cfad_core.core.config import (
     Knowledge,
 )
+from cfad_core.detectors.registry import label_of
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     FULL,
@@ -58,11 +59,12 @@ def test_what_is_uncertain_about_the_graph(done: tuple[str, str], home: Path) ->
     for method in ("ae", "twin"):
         app.segmented_control(key=f"what-if-{done[0]}").set_value(method).run()
         assert not app.exception, app.exception
-        assert f"With all edges, {100 * stability.edge_cuts.whole[method]:.1f} % of outcomes" in said(app)
+        whole = 100 * stability.edge_cuts.whole[method]
+        assert f"With all edges, the outcome by {label_of(method)} changes for {whole:.1f} % of people." in said(app)
         assert "Counted on 100 people, at the audit's own threshold (quantile 0.95)" in said(app)
         assert ("by construction" in said(app)) == (method == "twin")
-        table = next(table.value for table in app.dataframe if "goes with it" in table.value)
-        assert table["goes with it"].is_monotonic_decreasing
+        table = next(table.value for table in app.dataframe if "carried by it" in table.value)
+        assert table["carried by it"].is_monotonic_decreasing
         assert table["changed without it"].min() == pytest.approx(100 * stability.edge_cuts.without[method].min())
         carrier = stability.edge_cuts.carrier(method)
         assert ("alone carries" in said(app)) == (carrier is not None)

@@ -38,7 +38,7 @@ def test_every_page_with_nothing_yet(home: Path, page: str) -> None:
     assert not app.exception
     expected = {
         "1_Data.py": "Upload a table, or pick a data set, to begin.",
-        "2_Train.py": "There is no table to train on yet: bring one, and say what its columns are for.",
+        "2_Train.py": "There is no table to train on yet: upload one, and say what its columns are for.",
         "8_Saved_audits.py": "No audit is saved here yet.",
     }
     assert [box.value for box in app.info] == [expected.get(page, "There is no audit to show yet.")]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from cfad_core.apps.cli.summary import summary as command_summary
 from cfad_core.audit.folder import summary as file_summary
 from cfad_core.core.formats import percent
 from cfad_core.evaluation.metrics import GROUP_METRICS, GroupMetric
+from cfad_core.runs.model import AUDITS
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     press,
@@ -65,7 +67,7 @@ def test_the_tiles_are_the_metrics(done: tuple[str, str], home: Path) -> None:
     assert own is not None
     assert judged is not None
     assert shown["Macro-F1"] == f"{metrics.macro_f1:.3f}"
-    assert shown["changes (own)"] == f"{100 * own:.1f} %"
+    assert shown["changes (own model)"] == f"{100 * own:.1f} %"
     assert shown["changes (judge)"] == f"{100 * judged:.1f} %"
 
 
@@ -122,3 +124,12 @@ def test_a_new_group_metric_is_everywhere(done: tuple[str, str], home: Path, mon
 
     stored = file_summary(result)["methods"]["cfad"]["metrics"]["groups"]
     assert {name: group["clear_rate"] for name, group in stored.items()} == rates
+
+
+@pytest.mark.parametrize("page", ["4_Counterfactuals.py", "5_Score_densities.py", "6_Threshold.py"])
+def test_a_damaged_threshold_does_not_hide_the_audit(done: tuple[str, str], home: Path, page: str) -> None:
+    with Store(home) as store, store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == done[0]).values(threshold={"method": "cfad"}))
+    app = visit(page, audit=done[0])
+    assert not app.exception, app.exception
+    assert "The saved threshold is damaged" in app.warning[0].value

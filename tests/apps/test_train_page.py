@@ -86,7 +86,7 @@ def test_an_upload_wins_over_chosen_roots(home: Path) -> None:
     assert button(app, "Start the audit").disabled
     bring(app, "k.json", '{"required": [["gender", "occupation"]]}')
     assert not app.error
-    assert "The uploaded file counts" in said(app)
+    assert "The uploaded file is used" in said(app)
     assert next(box for box in app.multiselect if box.label.startswith("Columns that nothing")).disabled
     press(app, "Start the audit")
     with Store(home) as store:

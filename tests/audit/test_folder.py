@@ -45,7 +45,7 @@ def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None
     save_audit(result, tmp_path)
     text = json.loads((tmp_path / "audit.json").read_text())
     (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
-    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 and 3 and 4"):
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2, 3 and 4"):
         load_audit(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_save_and_load_give_the_same_uncertainty(which: str, tmp_path: Path, req
     assert found.stability is not None
     assert again.stability is not None
     for method in found.scores:
-        assert np.array_equal(again.stability.worlds[method], found.stability.worlds[method])
+        assert np.array_equal(again.stability.twin_scores[method], found.stability.twin_scores[method])
         assert again.report(method).changing_ratio_interval(0.1) == found.report(method).changing_ratio_interval(0.1)
         assert again.report(method).intervals == found.report(method).intervals
         assert again.report(method).evidence_at(0.1) == found.report(method).evidence_at(0.1)
@@ -222,7 +222,7 @@ def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
         assert getattr(again, name).dtype == getattr(found, name).dtype
         assert np.array_equal(getattr(again, name), getattr(found, name))
     for mine, theirs in (
-        (found.worlds, again.worlds),
+        (found.twin_scores, again.twin_scores),
         (found.returned, again.returned),
         (found.edge_cuts.without, again.edge_cuts.without),
     ):

@@ -108,7 +108,7 @@ def test_graphs_that_agree_leave_no_model_error(monkeypatch: pytest.MonkeyPatch)
         assert found.model_error(method, scores, audit.thresholds[method]) == 0.0
         np.testing.assert_allclose(found.returned[method], np.tile(scores, (2, 1)), atol=1e-12)
         np.testing.assert_allclose(
-            found.worlds[method], np.tile(score(audit.counterfactual)[method], (4, 1)), atol=1e-12
+            found.twin_scores[method], np.tile(score(audit.counterfactual)[method], (4, 1)), atol=1e-12
         )
 
 
@@ -122,7 +122,7 @@ def test_model_error_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong > 0.0
     assert found.model_error("a", a, 0.5) == pytest.approx((wrong + 0.0) / 2.0)
     moved = [a - 2.0 * s * effect for effect in (2.0, 1.5, 3.0, 3.0)]
-    np.testing.assert_allclose(found.worlds["a"], moved, atol=1e-12)
+    np.testing.assert_allclose(found.twin_scores["a"], moved, atol=1e-12)
     np.testing.assert_allclose(found.graphs[:, 0, 1], [2.0, 1.5, 3.0, 3.0])
 
 
@@ -245,7 +245,7 @@ def test_of_many_people_some_are_judged(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.people.dtype == np.int64
     assert np.array_equal(found.people, np.unique(found.people))
     assert found.people.max() > 50
-    np.testing.assert_allclose(found.worlds["a"][0], audit.counterfactual[found.people, 1], atol=1e-12)
+    np.testing.assert_allclose(found.twin_scores["a"][0], audit.counterfactual[found.people, 1], atol=1e-12)
     np.testing.assert_allclose(found.returned["a"][0], audit.factual[found.people, 1], atol=1e-12)
     assert found.edge_cuts.people == 30
     assert len(found.plausibility.distance) == 200  # of all of them
@@ -258,11 +258,11 @@ def test_end_to_end_on_a_tiny_world() -> None:
     assert (found.variables, found.sensitive, found.seed) == (NAMES, "S", 1)
     assert found.graphs.shape == (4, 3, 3)
     for method in ("a", "b"):
-        assert found.worlds[method].shape == (4, 200)
+        assert found.twin_scores[method].shape == (4, 200)
         assert found.returned[method].shape == (2, 200)
-        assert np.array_equal(found.worlds[method], again.worlds[method])
+        assert np.array_equal(found.twin_scores[method], again.twin_scores[method])
         assert np.array_equal(found.returned[method], again.returned[method])
-        assert not np.array_equal(found.worlds[method], other.worlds[method])
+        assert not np.array_equal(found.twin_scores[method], other.twin_scores[method])
     assert np.array_equal(found.graphs, again.graphs)
     assert not np.array_equal(found.graphs, other.graphs)
     assert found.edge_frequency[0, 1] == 1.0  # S -> A cannot be missed
@@ -307,8 +307,8 @@ def test_categories_are_drawn_in_every_graph() -> None:
     )
     ready = Knowledge(required=(("S", "A"),), complete=True)
     found = measure_stability(audit, search(x[:500], ready), 4, 0, Progress())
-    assert set(np.unique(found.worlds["a"])) == {-3.0, 3.0}
-    moved = (found.worlds["a"] != audit.factual[:, 1]).mean(axis=1)
+    assert set(np.unique(found.twin_scores["a"])) == {-3.0, 3.0}
+    moved = (found.twin_scores["a"] != audit.factual[:, 1]).mean(axis=1)
     np.testing.assert_allclose(moved, 0.5, atol=0.15)  # the halves' own shares, and 300 people
-    assert len({world.tobytes() for world in found.worlds["a"]}) == 4
+    assert len({world.tobytes() for world in found.twin_scores["a"]}) == 4
     assert found.plausibility.between_levels.all()  # 1.5 S moves the own twins by 3, half of the way or beyond the end

@@ -77,7 +77,7 @@ def test_a_ratio_that_drawn_categories_contradict_is_reported(mixed: AuditResult
         other = dataclasses.replace(
             mixed,
             scores={"pca": dataclasses.replace(scores, counterfactual=twins)},
-            stability=dataclasses.replace(sure, worlds={"pca": worlds}),
+            stability=dataclasses.replace(sure, twin_scores={"pca": worlds}),
             model=model,
         )
         notices = result_notices(other.reports, other.config)

@@ -26,7 +26,7 @@ def test_numbers_come_from_the_worlds(measured: AuditResult) -> None:
     for method in AUDITED:
         report, scores = measured.report(method), measured.scores[method]
         threshold = report.threshold
-        expected = ResampledScores(scores.factual, sure.worlds[method], measured.people.factual[:, 0], seed=0)
+        expected = ResampledScores(scores.factual, sure.twin_scores[method], measured.people.factual[:, 0], seed=0)
         assert report.intervals == expected.at(threshold)
         assert report.changing_ratio_interval(2.0 * threshold) == expected.at(2.0 * threshold).changing_ratio
         assert report.model_error(threshold) == sure.model_error(method, scores.factual, threshold)
@@ -90,7 +90,7 @@ def test_without_a_path_the_verdict_says_nothing_of_the_detector(tmp_path: Path)
     assert sure.edge_cuts.edges == ()
     assert sure.edge_cuts.whole == {"pca": 0.0}
     assert found.report("pca").model_error(found.report("pca").threshold) == 0.0
-    for world in sure.worlds["pca"]:
+    for world in sure.twin_scores["pca"]:
         assert np.array_equal(world, found.scores["pca"].factual)
     said = found.report("pca").verdict
     assert said.startswith("No path from group: in the learned graph it affects nothing")

@@ -14,7 +14,7 @@ from cfad_core.audit.run import run_audit, stages
 from cfad_core.audit.scoring import score_rows
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, DiscoveryConfig, Knowledge, preset
 from cfad_core.core.errors import AuditCancelled, InvalidConfigError
-from cfad_core.core.progress import Share
+from cfad_core.core.progress import DoneShare
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.synthetic import generate_synthetic
 from tests.audit.worlds import EVERYTHING, PCA, QUICK, ROLES, codes
@@ -116,7 +116,7 @@ def test_progress_reports_every_stage(people: pd.DataFrame) -> None:
     assert recorder.stages() == ["discovery", "refit", *judged, "autoencoder", "fair fine-tuning", "evaluation"]
     shares = stages(QUICK, knows_truth=False)
     assert set(recorder.stages()) <= set(shares)
-    share = Share(shares)
+    share = DoneShare(shares)
     done = [share.after(stage, step, total) for stage, step, total, _ in recorder.heard]
     assert done == sorted(done)
     assert done[-1] == pytest.approx(1.0)

@@ -9,7 +9,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit, stages
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.errors import AuditCancelled
-from cfad_core.core.progress import Progress, Share
+from cfad_core.core.progress import DoneShare, Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.detectors.autoencoder import Autoencoder
@@ -23,9 +23,9 @@ def test_every_method_is_judged_by_every_graph(measured: AuditResult) -> None:
     assert sure.graphs.shape == (4, 4, 4)
     assert sure.variables == ("group", "schooling", "income", "debt")
     assert sure.sensitive == "group"
-    assert tuple(sure.worlds) == tuple(sure.returned) == AUDITED
+    assert tuple(sure.twin_scores) == tuple(sure.returned) == AUDITED
     for method in AUDITED:
-        assert sure.worlds[method].shape == (4, 100)
+        assert sure.twin_scores[method].shape == (4, 100)
         assert sure.returned[method].shape == (2, 100)
     assert sure.reach["income"] == 1.0
     assert len(sure.plausibility.distance) == 100
@@ -42,7 +42,7 @@ def test_graphs_score_with_the_audits_own_detectors(measured: AuditResult) -> No
     assert isinstance(detector, Autoencoder)
     here = measured.scores["ae"].factual
     np.testing.assert_array_equal(detector.anomaly_score(measured.people.factual[:, 1:]), here)
-    for world in sure.worlds["ae"]:
+    for world in sure.twin_scores["ae"]:
         assert not np.array_equal(world, here)
         assert np.corrcoef(world, measured.scores["ae"].counterfactual)[0, 1] > 0.8  # all found much the same graph
 
@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_uncertainty(mixed: AuditResult) -> None:
     assert again.stability is not None
     assert mixed.stability is not None
     assert np.array_equal(again.stability.graphs, mixed.stability.graphs)
-    assert np.array_equal(again.stability.worlds["pca"], mixed.stability.worlds["pca"])
+    assert np.array_equal(again.stability.twin_scores["pca"], mixed.stability.twin_scores["pca"])
     assert again.stability.to_dict() == mixed.stability.to_dict()
     assert again.report("pca").intervals == mixed.report("pca").intervals
 
@@ -73,7 +73,7 @@ def test_true_counterfactuals_do_not_keep_the_uncertainty_from_being_measured() 
     recorder = Recorder()
     found = run_audit(data.train, roles, PCA, recorder, test=data.test, test_counterfactual=data.test_counterfactual)
     assert found.stability is not None
-    assert found.stability.worlds["pca"].shape == (4, 100)
+    assert found.stability.twin_scores["pca"].shape == (4, 100)
     heard = [stage for stage in recorder.stages() if stage in ("evaluation", "subsample models", "uncertainty")]
     assert heard == ["evaluation", "subsample models", "uncertainty"]
 
@@ -87,7 +87,7 @@ def test_stages_and_progress() -> None:
     run_audit(make_people(200, seed=9), ROLES, PCA, recorder)
     assert recorder.stages()[-3:] == ["evaluation", "subsample models", "uncertainty"]
     assert set(recorder.stages()) <= set(shares)
-    share = Share(shares)
+    share = DoneShare(shares)
     done = [share.after(stage, step, total) for stage, step, total, _ in recorder.heard]
     assert done == sorted(done)
     assert done[-1] == pytest.approx(1.0)

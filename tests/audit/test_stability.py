@@ -55,7 +55,7 @@ def test_intervals_are_about_the_people_who_were_judged() -> None:
     found = make_stability()
     score, s = np.array([0.3, 99.0, -0.2, 0.1]), np.array([-1.0, -1.0, 1.0, 1.0])
     judged = [0, 2, 3]
-    expected = ResampledScores(score[judged], found.worlds["ae"], s[judged], seed=11)
+    expected = ResampledScores(score[judged], found.twin_scores["ae"], s[judged], seed=11)
     assert found.resampled("ae", score, s).at(0.0) == expected.at(0.0)
     assert found.resampled("lof-2", score, s).at(0.0) != expected.at(0.0)
     assert np.array_equal(found.resampled("ae", score, s).band(score)[1], expected.band(score)[1])
@@ -96,8 +96,8 @@ PARTS = "its parts do not match"
         ({"people": np.array([0.0, 2.0, 3.0])}, PARTS),
         ({"graphs": np.zeros((4, 1, 1))}, "graphs"),
         ({"graphs": np.full((4, 3, 3), np.nan)}, "graphs"),
-        ({"worlds": {"ae": np.zeros((4, 2)), "lof-2": np.zeros((4, 3))}}, "worlds.ae"),
-        ({"worlds": {"ae": np.zeros((4, 3))}}, PARTS),
+        ({"twin_scores": {"ae": np.zeros((4, 2)), "lof-2": np.zeros((4, 3))}}, "worlds.ae"),
+        ({"twin_scores": {"ae": np.zeros((4, 3))}}, PARTS),
         ({"returned": {"ae": np.zeros((4, 3)), "lof-2": np.zeros((2, 3))}}, "returned.ae"),
         ({"variables": ("S", "A", "C")}, PARTS),
         ({"sensitive": "A"}, PARTS),

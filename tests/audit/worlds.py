@@ -65,7 +65,7 @@ def make_stability() -> Stability:
         sensitive="S",
         graphs=graphs,
         people=np.array([0, 2, 3]),
-        worlds={method: rng.normal(size=(4, 3)) for method in ("ae", "lof-2")},
+        twin_scores={method: rng.normal(size=(4, 3)) for method in ("ae", "lof-2")},
         returned={"ae": np.array([[0.9, 0.1, 0.9], [0.1, 0.1, 0.9]]), "lof-2": rng.normal(size=(2, 3))},
         plausibility=Plausibility(
             out_of_range=np.array([True, False, False, False]),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.causal.discovery.search import learn_model
 from cfad_core.core.config import Knowledge
 
 NAMES = ["S", "A", "B", "C", "D"]
@@ -38,7 +38,7 @@ def test_learned_twins_are_those_of_linear_algebra(knowledge: Knowledge) -> None
     own move also has what the splines of f bend where data are few: 0.15 as root mean square.
     """
     x, people = linear_world(N, seed=0), linear_world(2000, seed=1)
-    scm = learn_scm(x, Columns(tuple(NAMES), "S"), knowledge=knowledge)
+    scm = learn_model(x, Columns(tuple(NAMES), "S"), knowledge=knowledge)
     assert ((scm.weights != 0.0) == (WEIGHTS != 0.0)).all()
     effects = np.linalg.inv(np.eye(5) - WEIGHTS.T)[:, 0]
     np.testing.assert_allclose(effects, [1.0, 0.9, -0.72, 0.7, -0.088])  # D: 0.9 * -0.8 * 0.9 + 0.7 * 0.8

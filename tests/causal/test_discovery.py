@@ -11,11 +11,11 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LinearRegression
 
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.joint import Problem
+from cfad_core.causal.discovery.joint import JointFit
 from cfad_core.causal.discovery.moments import Moments, collect_moments
 from cfad_core.causal.discovery.refit import fit_on_graph, squared_error, supported_edges
 from cfad_core.causal.discovery.score_matching import _Objective
-from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.causal.discovery.search import learn_model
 from cfad_core.causal.graph import find_cycle, structural_hamming_distance
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.arrays import Floats
@@ -64,7 +64,7 @@ def test_the_gradient_of_the_augmented_lagrangian() -> None:
     moments = collect_moments(x, 8, 64, Progress())
     belongs = np.zeros((5, 4))  # the last two columns are one variable
     belongs[[0, 1, 2, 3, 4], [0, 1, 2, 3, 3]] = 1.0
-    problem = Problem(moments, ~np.eye(5, dtype=bool), belongs, 0.05)
+    problem = JointFit(moments, ~np.eye(5, dtype=bool), belongs, 0.05)
     z = np.random.default_rng(2).uniform(0.1, 0.5, 2 * problem.n_edges + 8)
     error = check_grad(
         lambda v: problem.value_and_gradient(v, 3.0, 0.7)[0], lambda v: problem.value_and_gradient(v, 3.0, 0.7)[1], z
@@ -104,7 +104,7 @@ def test_columns_with_two_values_act_linearly() -> None:
     rng = np.random.default_rng(3)
     s, other = rng.choice([-1.0, 1.0], 2000), rng.choice([0.0, 7.0], 2000)
     x = np.column_stack([s, other, 1.5 * s - 0.4 * other + rng.normal(0.0, 0.5, 2000)])
-    scm = learn_scm(x, Columns(("S", "other", "effect"), "S"), knowledge=Knowledge(roots=("other",)))
+    scm = learn_model(x, Columns(("S", "other", "effect"), "S"), knowledge=Knowledge(roots=("other",)))
     assert scm.slope is not None
     np.testing.assert_allclose(scm.slope, [1.0 / s.std(), 1.0 / other.std(), 0.0])
     np.testing.assert_allclose((scm.weights * scm.slope[:, None])[:2, 2], [1.5, -0.4], atol=0.03)
@@ -116,7 +116,7 @@ def test_a_table_of_two_valued_columns_alone_has_a_graph() -> None:
     rng = np.random.default_rng(3)
     s = rng.choice([-1.0, 1.0], 500)
     x = np.column_stack([s, np.where(rng.random(500) < 0.8, s, -s), rng.choice([0.0, 1.0], 500)])
-    scm = learn_scm(x, Columns(("S", "copy", "other"), "S"))
+    scm = learn_model(x, Columns(("S", "copy", "other"), "S"))
     assert scm.affected_names == ("copy",)
 
 
@@ -149,7 +149,7 @@ def test_of_two_causes_with_the_same_information_one_stays(noise: float) -> None
     x = np.column_stack([s, a, a + noise * rng.normal(size=1000), b])
     names = ("S", "a", "copy of a", "b")
     knowledge = Knowledge(tiers=(("S",), ("a", "copy of a"), ("b",)))
-    scm = learn_scm(x, Columns(names, "S"), knowledge=knowledge)
+    scm = learn_model(x, Columns(names, "S"), knowledge=knowledge)
     assert {"b"} <= set(scm.affected_names)
     moved = (scm.counterfactual(x) - x) * -s[:, None]
     np.testing.assert_allclose(moved[:, 3].mean(), 2 * 1.5 * 0.9, atol=0.3)
@@ -164,14 +164,14 @@ def test_a_category_is_one_variable_that_must_earn_all_its_weights() -> None:
     x = np.column_stack([s, one_hot, noise, effect])
     names = ("S", "c = 0", "c = 1", "c = 2", "noise", "effect")
     variables = ("S", "c", "c", "c", "noise", "effect")
-    scm = learn_scm(x, Columns(names, "S", variables), knowledge=Knowledge(roots=("c", "noise")))
+    scm = learn_model(x, Columns(names, "S", variables), knowledge=Knowledge(roots=("c", "noise")))
     known, strengths = scm.strengths()
     assert {(known[j], known[i]) for j, i in np.argwhere(strengths)} == {("c", "effect")}
 
 
 def test_joint_discovery_finds_a_small_world() -> None:
     x = draw_world(4000)
-    scm = learn_scm(x, COLUMNS, seed=0)
+    scm = learn_model(x, COLUMNS, seed=0)
     assert structural_hamming_distance(scm.weights != 0, TRUE != 0) == 0
     rng = np.random.default_rng(9)
     s, noise = rng.choice([-1.0, 1.0], 500), rng.standard_normal((5, 500))
@@ -187,7 +187,7 @@ def test_selected_rows_still_give_the_true_graph(seed: int) -> None:
     data = generate_synthetic(seed)
     names = list(data.adjacency.columns)
     columns = Columns(tuple(names), "S", rows_were_selected=True)
-    scm = learn_scm(data.train[names].to_numpy(float), columns, seed=seed)
+    scm = learn_model(data.train[names].to_numpy(float), columns, seed=seed)
     assert structural_hamming_distance(scm.weights != 0, data.adjacency.to_numpy() != 0) <= 3
     here, there = data.test[names].to_numpy(float), data.test_counterfactual[names].to_numpy(float)
     flipped = here.copy()
@@ -200,19 +200,19 @@ def test_score_matching_is_used_for_selected_rows_only() -> None:
     x = draw_world(800)
     for columns in (SELECTED, COLUMNS):
         recorder = Recorder()
-        learn_scm(x, columns, progress=recorder)
+        learn_model(x, columns, progress=recorder)
         assert ("edge selection" in recorder.stages()) == columns.rows_were_selected
     rounded = x.copy()
     rounded[:, 2] = np.round(rounded[:, 2])
     recorder = Recorder()
-    learn_scm(rounded, SELECTED, progress=recorder)
+    learn_model(rounded, SELECTED, progress=recorder)
     assert "edge selection" not in recorder.stages()
 
 
 def test_paper_mode_learns_a_dag_and_a_function() -> None:
     recorder = Recorder()
     x = draw_world(1500)
-    scm = learn_scm(x, COLUMNS, config=QUICK_PAPER, progress=recorder)
+    scm = learn_model(x, COLUMNS, config=QUICK_PAPER, progress=recorder)
     assert find_cycle(scm.weights != 0) == []
     assert scm.weights[:, 0].any() == np.False_
     before = 0.5 * x.var(axis=0).sum()
@@ -232,7 +232,7 @@ def test_any_data_give_a_dag_that_respects_knowledge(seed: int, d: int) -> None:
     names = [f"V{k}" for k in range(d)]
     knowledge = Knowledge(forbidden=(("V0", "V1"),), required=(("V2", "V1"),))
     config = DiscoveryConfig(rounds=3, basis_size=6, prune=0.01)
-    scm = learn_scm(x, Columns(tuple(names), "V0"), config=config, knowledge=knowledge, seed=seed)
+    scm = learn_model(x, Columns(tuple(names), "V0"), config=config, knowledge=knowledge, seed=seed)
     assert find_cycle(scm.weights != 0) == []
     assert scm.weights[0, 1] == 0.0
     assert scm.weights[2, 1] != 0.0
@@ -242,13 +242,13 @@ def test_any_data_give_a_dag_that_respects_knowledge(seed: int, d: int) -> None:
 @pytest.mark.parametrize("config", [DiscoveryConfig(), QUICK_PAPER], ids=["joint", "paper"])
 def test_the_same_seed_gives_the_same_model(config: DiscoveryConfig) -> None:
     x = draw_world(400)
-    first, second = (learn_scm(x, COLUMNS, config=config, seed=5) for _ in range(2))
+    first, second = (learn_model(x, COLUMNS, config=config, seed=5) for _ in range(2))
     assert np.array_equal(first.weights, second.weights)
     assert np.array_equal(first.f.coefficients, second.f.coefficients)
 
 
 def test_roots_stay_roots() -> None:
-    scm = learn_scm(draw_world(1000), COLUMNS, knowledge=Knowledge(roots=("D",)))
+    scm = learn_model(draw_world(1000), COLUMNS, knowledge=Knowledge(roots=("D",)))
     assert not scm.weights[:, 4].any()
 
 
@@ -265,7 +265,7 @@ def test_roots_stay_roots() -> None:
 def test_discovery_can_be_cancelled(config: DiscoveryConfig, stage: str) -> None:
     recorder = Recorder(stop_in=stage)
     with pytest.raises(AuditCancelled, match=f"cancelled during '{stage}'"):
-        learn_scm(draw_world(800), SELECTED, config=config, progress=recorder)
+        learn_model(draw_world(800), SELECTED, config=config, progress=recorder)
     assert sum(heard == stage for heard, *_ in recorder.heard) == 1  # it stopped at once
 
 
@@ -288,4 +288,4 @@ def test_refitting_an_empty_graph_is_fine() -> None:
 )
 def test_unusable_rows_are_refused(spoil: Callable[[Floats], Floats], message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
-        learn_scm(spoil(draw_world(300)), COLUMNS)
+        learn_model(spoil(draw_world(300)), COLUMNS)

@@ -90,7 +90,7 @@ def test_knowledge_may_be_written_by_hand() -> None:
         ('{"version": 2}', "The domain knowledge in k.json has version 2; this program reads 1"),
         (
             '{"nodes": []}',
-            "Unknown setting in 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, "
+            "Unknown setting of 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, "
             "complete.",
         ),
         (
@@ -100,7 +100,8 @@ def test_knowledge_may_be_written_by_hand() -> None:
         ('{"roots": [1]}', r"'knowledge.roots' must be a list, each entry a text; got \[1\]."),
         (
             '{"required": [["a", "b", "c"]]}',
-            r"'knowledge.required' must be a list, each entry 2 entries \(a text, a text\); got \[\['a', 'b', 'c'\]\].",
+            r"'knowledge.required' must be a list, each entry a list of 2 \(a text, a text\); got "
+            r"\[\['a', 'b', 'c'\]\].",
         ),
         ('{"complete": 1}', "'knowledge.complete' must be true or false; got 1."),
         ('{"roots": ["\\ud800"]}', "a lone half of a surrogate pair"),

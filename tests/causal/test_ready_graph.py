@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import learn_scm
+from cfad_core.causal.discovery.search import learn_model
 from cfad_core.causal.graph import allowed_edges
 from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import DiscoveryConfig, Knowledge
@@ -32,7 +32,7 @@ def test_complete_knowledge_leaves_the_required_edges_alone() -> None:
 )
 def test_a_ready_graph_is_taken_as_it_is(config: DiscoveryConfig, edges: tuple[tuple[str, str], ...]) -> None:
     knowledge = ReadyGraph(tuple(NAMES), edges).knowledge(NAMES, "S")
-    scm = learn_scm(draw_world(300), COLUMNS, config=config, knowledge=knowledge)
+    scm = learn_model(draw_world(300), COLUMNS, config=config, knowledge=knowledge)
     assert {(NAMES[j], NAMES[i]) for j, i in np.argwhere(scm.weights)} == set(edges)
 
 
@@ -42,7 +42,7 @@ def test_a_ready_graph_is_about_variables() -> None:
     x = np.column_stack([s, np.eye(3)[level], rng.normal(size=300)])
     names, variables = ("S", "c = 0", "c = 1", "c = 2", "pay"), ("S", "c", "c", "c", "pay")
     knowledge = ReadyGraph(("S", "c", "pay"), (("S", "c"), ("c", "pay"))).knowledge(["S", "c", "pay"], "S")
-    known, strengths = learn_scm(x, Columns(names, "S", variables), knowledge=knowledge).strengths()
+    known, strengths = learn_model(x, Columns(names, "S", variables), knowledge=knowledge).strengths()
     assert {(known[j], known[i]) for j, i in np.argwhere(strengths)} == {("S", "c"), ("c", "pay")}
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.joint import Problem
+from cfad_core.causal.discovery.joint import JointFit
 from cfad_core.causal.discovery.moments import collect_moments
 from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.model import StructuralModel
@@ -207,7 +207,7 @@ def test_emphasis_weighs_the_squared_errors() -> None:
     x = draw_world(200)
     moments = collect_moments(x, 8, 64, QUIET)
     weight = np.array([1.0, 0.3, 2.0, 0.7, 1.6])
-    problem = Problem(moments, ~np.eye(5, dtype=bool), np.eye(5), 0.05, weight)
+    problem = JointFit(moments, ~np.eye(5, dtype=bool), np.eye(5), 0.05, weight)
     z = np.random.default_rng(2).uniform(0.1, 0.5, problem.size)
     weights, c = problem.unpack(z)
     message = np.where(moments.slope > 0.0, moments.slope * x, Spline(moments.basis, c)(x))

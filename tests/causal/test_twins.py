@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from cfad_core.causal import mechanisms
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import learn_scm
-from cfad_core.causal.mechanisms import KINDS
+from cfad_core.causal.discovery.search import learn_model
+from cfad_core.causal.mechanisms import MECHANISMS
 from cfad_core.causal.mechanisms.category import Category
 from cfad_core.causal.mechanisms.number import Number
 from cfad_core.causal.mechanisms.protocol import Mechanism, Messages
@@ -327,7 +327,7 @@ def test_a_number_with_two_values_and_a_mark_for_missing_cells_is_two_columns(fi
     owner = np.where(rng.random(n) < np.where(s > 0.0, 0.8, 0.2), 3.0, -3.0)
     missing = rng.random(n) < 0.05
     x = np.column_stack([s, np.where(missing, fill, owner), np.where(missing, 3.0, -3.0)])
-    model = learn_scm(x, Columns(("S", "owner", "owner is missing"), "S", ("S", "owner", "owner")))
+    model = learn_model(x, Columns(("S", "owner", "owner is missing"), "S", ("S", "owner", "owner")))
     draws = TwinDraws.fit(model, x, rng)
     assert category_of(draws, "owner").columns == (1,)
     twins = draws.draw(x, rng)
@@ -349,7 +349,7 @@ def test_every_column_that_is_reached_has_exactly_one_mechanism() -> None:
     assert kinds(draws) == {"C": [Category], "B": [Number]}
     answered = [i for found in draws.mechanisms.values() for mechanism in found for i in mechanism.columns]
     assert sorted(answered) == sorted(scm.affected)
-    assert {kind for found in kinds(draws).values() for kind in found} == set(KINDS)
+    assert {kind for found in kinds(draws).values() for kind in found} == set(MECHANISMS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -376,7 +376,7 @@ class Constant:
 def test_a_new_kind_of_variable_is_a_class_and_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     x = people_at(1.0, np.arange(100) % 2, PAIR, 2)
     x[::3, 0], x[:, 2] = -1.0, 7.0
-    monkeypatch.setattr(mechanisms, "KINDS", (Constant, *KINDS))
+    monkeypatch.setattr(mechanisms, "MECHANISMS", (Constant, *MECHANISMS))
     draws = TwinDraws.fit(pair_model(), x, np.random.default_rng(0))
     assert kinds(draws) == {"C": [Category], "A": [Constant], "B": [Number]}
     assert (draws.draw(x, np.random.default_rng(0))[:, 2] == 7.0).all()

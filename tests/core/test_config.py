@@ -84,9 +84,9 @@ def test_other_settings_leave_these_alone() -> None:
         ({"seed": -1}, "'seed' must be a whole number from 0 to 2147483647; got -1."),
         ({"quantile": 1.5}, "'quantile' must be a number from 0 to 1; got 1.5."),
         ({"scaling": "log"}, "'scaling' must be one of auto, range, raw; got 'log'."),
-        ({"discovery": {"prune": 2.0}}, "'discovery.prune' must be a number from 0 to 1 or nothing; got 2.0."),
+        ({"discovery": {"prune": 2.0}}, "'discovery.prune' must be a number from 0 to 1 or null; got 2.0."),
         ({"detector": 5}, "Expected an object of settings for 'detector'; got 5."),
-        ({"detector": {"twin": "median"}}, "'detector.twin' must be one of max, mean, min or nothing; got 'median'."),
+        ({"detector": {"twin": "median"}}, "'detector.twin' must be one of max, mean, min or null; got 'median'."),
         ({"detector": {"width": 0}}, "'detector.width' must be a whole number from 1 to 65536; got 0."),
         ({"methods": []}, "'methods' must name at least one method, each once; got ()."),
         ({"methods": ["ae", "ae"]}, "'methods' must name at least one method, each once; got ('ae', 'ae')."),
@@ -99,7 +99,7 @@ def test_other_settings_leave_these_alone() -> None:
         ),
         (
             {"baselines": {"trees": 5}},
-            "Unknown setting in 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod.",
+            "Unknown setting of 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod.",
         ),
         (
             {"baselines": {"dcfod": {"clusters": 0}}},
@@ -123,18 +123,18 @@ def test_other_settings_leave_these_alone() -> None:
         ),
         (
             {"baselines": {"fairod": {"candidates": [[0.5]]}}},
-            "'baselines.fairod.candidates' must be a list, each entry 2 entries (a number from 0 to 1, a number from 0 "
-            "to 1e+06); got [[0.5]].",
+            "'baselines.fairod.candidates' must be a list, each entry a list of 2 (a number from 0 to 1, a number "
+            "from 0 to 1e+06); got [[0.5]].",
         ),
         (
             {"baselines": {"fairod": {"candidates": [[-1, 0]]}}},
-            "'baselines.fairod.candidates' must be a list, each entry 2 entries (a number from 0 to 1, a number from 0 "
-            "to 1e+06); got [[-1, 0]].",
+            "'baselines.fairod.candidates' must be a list, each entry a list of 2 (a number from 0 to 1, a number "
+            "from 0 to 1e+06); got [[-1, 0]].",
         ),
         ({"knowledge": {"roots": "age"}}, "'knowledge.roots' must be a list, each entry a text; got 'age'."),
         (
             {"knowledge": {"required": [["a", "b", "c"]]}},
-            "'knowledge.required' must be a list, each entry 2 entries (a text, a text); got [['a', 'b', 'c']].",
+            "'knowledge.required' must be a list, each entry a list of 2 (a text, a text); got [['a', 'b', 'c']].",
         ),
         ({"knowledge": {"complete": 1}}, "'knowledge.complete' must be true or false; got 1."),
     ],
@@ -146,7 +146,7 @@ def test_bad_settings_are_refused(values: dict[str, Any], message: str) -> None:
 
 def test_unknown_settings_are_refused_and_the_known_ones_listed() -> None:
     message = (
-        "Unknown setting in the audit's settings: speed. Known: preset, methods, seed, quantile, scaling, categories, "
+        "Unknown setting of the audit: speed. Known: preset, methods, seed, quantile, scaling, categories, "
         "test_share, bootstrap, knowledge, discovery, detector, baselines."
     )
     with pytest.raises(InvalidConfigError, match=exactly(message)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfad_core.core.errors import AuditCancelled
-from cfad_core.core.progress import Progress, Renamed, Share, Silent
+from cfad_core.core.progress import DoneShare, Progress, Renamed, Silent
 from tests.conftest import Recorder
 
 
@@ -38,7 +38,7 @@ def test_a_silent_step_reports_nothing_and_names_the_outer_stage_when_it_stops()
 
 
 def test_the_share_that_is_done_follows_the_weights_and_never_falls() -> None:
-    share = Share({"first": 1.0, "second": 3.0})
+    share = DoneShare({"first": 1.0, "second": 3.0})
     assert share.after("first", 1, 2) == pytest.approx(0.125)
     assert share.after("second", 1, 3) == pytest.approx(0.5)
     assert share.after("first", 1, 1) == pytest.approx(0.5)

@@ -116,10 +116,10 @@ def test_what_is_no_number_is_refused(group: type[Settings], info: structs.Field
 
 @pytest.mark.parametrize("group", list(groups()), ids=lambda group: group.__name__)
 def test_unknown_settings_are_refused_in_every_group(group: type[Settings]) -> None:
-    where = f"'{group.section}'" if group.section else "the audit's settings"
+    where = f"'{group.section}'" if group.section else "the audit"
     known = ", ".join(info.encode_name for info in structs.fields(group))
     with pytest.raises(
-        InvalidConfigError, match=exactly(f"Unknown setting in {where}: colour, speed. Known: {known}.")
+        InvalidConfigError, match=exactly(f"Unknown setting of {where}: colour, speed. Known: {known}.")
     ):
         group.from_dict({"speed": 1, "colour": 2})
     with pytest.raises(InvalidConfigError, match=exactly(f"Expected an object of settings for {where}; got 5.")):

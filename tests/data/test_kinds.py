@@ -11,7 +11,7 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data import kinds
 from cfad_core.data.encoding import Encoding
-from cfad_core.data.kinds import KINDS, Choices, Number, check_readable, kind_of
+from cfad_core.data.kinds import KINDS, Choices, NumberColumn, check_readable, kind_of
 from cfad_core.data.scaling import Scale
 from cfad_core.data.variables import Variable, fit_variable
 from tests.data.worlds import ROLES, fit_to, mixed, table
@@ -39,7 +39,7 @@ def test_each_kind_is_recognised(cells: Any, kind: str) -> None:
     assert kind_of(pd.Series(cells, dtype=None if len(cells) else object)) == kind
 
 
-class Percentage(Number):
+class Percentage(NumberColumn):
     """Texts such as '12 %'."""
 
     name: ClassVar[str] = "percentage"

@@ -17,7 +17,7 @@ from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.paper import plan as reproduction
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.plan import Reproduction, computing_modules, plan, reproduce
-from cfad_core.paper.published import DATASETS, published
+from cfad_core.paper.published import PUBLISHED_SETS, published
 from cfad_core.paper.report import dominating, figures, main_table, markdown, quantile_table, write_report
 from cfad_core.runs.tasks import Task
 from tests.conftest import Recorder
@@ -93,7 +93,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
 def test_the_plan_is_the_papers_section() -> None:
     tasks = plan((0, 1, 2, 3, 4))
     kinds = [name.split("-")[0] for name in tasks]
-    assert kinds.count("audit") == kinds.count("original") == len(DATASETS) * 5
+    assert kinds.count("audit") == kinds.count("original") == len(PUBLISHED_SETS) * 5
     assert kinds.count("generation") == 5
     assert kinds.count("sensitivity") == len(SENSITIVITY) * 5
 
@@ -138,7 +138,7 @@ def test_results_depend_on_every_room_that_computes() -> None:
 
 def test_results_survive_a_round_trip(found: Reproduction, tmp_path: Path) -> None:
     assert Reproduction.load(tmp_path / "out" / "results.json") == found
-    assert found.datasets == list(DATASETS)
+    assert found.datasets == list(PUBLISHED_SETS)
     assert found.values("adult", "cfad", "macro_f1").tolist() == [0.6, 0.6]
     (tmp_path / "old.json").write_text(json.dumps(found.to_dict() | {"schema": 0}))
     with pytest.raises(InvalidArtifactError, match="of another version"):
@@ -207,7 +207,7 @@ def test_the_papers_numbers() -> None:
     }
     assert published("adult", "twin") is None
     assert published("german", "pca") is None
-    for dataset in DATASETS:
+    for dataset in PUBLISHED_SETS:
         assert all(published(dataset, method) for method in METHODS if method != "twin")
 
 
@@ -223,7 +223,7 @@ def test_the_documented_results_are_the_stored_ones(stored: Reproduction) -> Non
     assert stored.about["seeds"] == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", PUBLISHED_SETS)
 def test_the_stored_results_reach_the_bars(stored: Reproduction, dataset: str) -> None:
     """CFAD beats the paper's at one of its quantiles, in usefulness and in fairness; and so does twin scoring."""
     paper = published(dataset, "cfad")

@@ -49,7 +49,8 @@ DAMAGED: list[Any] = [
     [],
     "quantile 0.9",
     {},
-    {"method": "cfad", "value": 1.0},
+    {"method": "cfad"},
+    {"value": 1.0},
     {"method": ["cfad"], "by": "score", "value": 1.0},
     {"method": "cfad", "by": "guess", "value": 1.0},
     {"method": "cfad", "by": ["score"], "value": 1.0},
@@ -70,6 +71,11 @@ DAMAGED: list[Any] = [
 def test_a_damaged_threshold_is_refused(damaged: Any) -> None:
     with pytest.raises(InvalidArtifactError, match="The saved threshold is damaged"):
         ChosenThreshold.from_dict(damaged)
+
+
+@pytest.mark.parametrize("older", [{}, {"by": "investigations"}, {"how": "12 investigations"}], ids=str)
+def test_a_threshold_of_the_first_versions_is_a_score(older: dict[str, Any]) -> None:
+    assert ChosenThreshold.from_dict({"method": "cfad", "value": 1.5} | older) == ChosenThreshold("cfad", "score", 1.5)
 
 
 def test_what_a_threshold_says_of_itself_is_not_believed() -> None:

@@ -49,7 +49,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
     if options.datasets or options.methods or options.preset != "fast":
         raise InvalidConfigError(
-            "The paper's experiments are what they are: --all goes without --datasets, --methods and --preset."
+            "The paper's experiments are fixed: --all cannot be combined with --datasets, --methods or --preset."
         )
     check_folder(options.out)
     if not options.no_images:
@@ -67,12 +67,12 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 def _compare(options: argparse.Namespace) -> None:
     from cfad_core.core.files import check_file, staged_file
-    from cfad_core.paper.problems import check_known, run_benchmark
+    from cfad_core.paper.problems import check_names, run_benchmark
     from cfad_core.runs.tasks import Task, run_many
 
     check_file(options.out)
     datasets, methods = options.datasets or ["synthetic"], options.methods or list(DEFAULT_METHODS)
-    check_known(datasets, methods)
+    check_names(datasets, methods)
     config = preset(options.preset)
     workers = 1 if options.workers is None else options.workers
     with TerminalProgress() as progress:

@@ -14,7 +14,7 @@ def add_to(commands: Commands) -> None:
     audits = commands.add_parser("audits", help="the saved audits")
     actions = audits.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="all of them, the newest first")
-    listing.add_argument("--status", metavar="STATUS", help="only those that are so: done, running, failed, ...")
+    listing.add_argument("--status", metavar="STATUS", help="only those with this status: done, running, failed, ...")
     listing.add_argument("--text", default="", help="only those with this in name, note or source")
     listing.set_defaults(run=_list_audits)
     for action, run, about in (
@@ -40,7 +40,7 @@ def _list_audits(options: argparse.Namespace) -> None:
     with Store() as store:
         records = store.find(status=options.status, text=options.text)
     if not records:
-        print("No audit is saved here." if not (options.status or options.text) else "No saved audit is like that.")
+        print("No audit is saved here." if not (options.status or options.text) else "No saved audit matches.")
         return
     rows = [
         [

@@ -60,4 +60,6 @@ def _counterfactuals(options: argparse.Namespace) -> None:
 
 def _report_unknown(result: AuditResult, table: pd.DataFrame) -> None:
     for name, count in result.encoding.unknown(table).items():
-        print(f"warning: {count} of {len(table)} rows have an unknown '{name}'; it stands for the most frequent one.")
+        print(
+            f"warning: {count} of {len(table)} rows have an unknown '{name}'; it is treated as the most frequent value."
+        )

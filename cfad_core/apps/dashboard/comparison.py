@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.services import result_of, store, stored_table
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
+from cfad_core.core.errors import CfadError
 from cfad_core.core.looks import Look
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.detectors.registry import look_of
@@ -93,19 +96,24 @@ def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tu
 
 def _alike(record: AuditRecord, normalised: Callable[[AuditConfig], AuditConfig]) -> list[AuditRecord]:
     """Audits of the same data and roles whose settings are the same once both are normalised."""
-    wanted, roles = normalised(record.config), _settled_roles(record)
-    return [
-        other
-        for other in store().find()
-        if other.schema_version == record.schema_version  # of the same engine
-        and other.data_digest == record.data_digest
-        and _settled_roles(other) == roles
-        and normalised(other.config) == wanted
-    ]
+
+    def is_alike(other: AuditRecord) -> bool:
+        if other.schema_version != record.schema_version or other.data_digest != record.data_digest:
+            return False  # of another engine, or another table
+        try:
+            same = _settled_roles(other.tables["table"], other.roles_text) == roles
+            return same and normalised(other.config) == wanted
+        except CfadError:  # a record that cannot be read is like no other
+            return False
+
+    roles, wanted = _settled_roles(record.tables["table"], record.roles_text), normalised(record.config)
+    return [other for other in store().find() if is_alike(other)]
 
 
-def _settled_roles(record: AuditRecord) -> ColumnRoles:
+@st.cache_data(show_spinner=False, max_entries=256)
+def _settled_roles(digest: str, roles_text: str) -> ColumnRoles:
     """With the two groups, which the record of an audit of an older version may leave to its table."""
-    if record.roles.groups is not None or record.roles.cut is not None:
-        return record.roles
-    return resolve_roles(stored_table(record.tables["table"]), record.roles)
+    roles = ColumnRoles.from_dict(json.loads(roles_text))
+    if roles.groups is not None or roles.cut is not None:
+        return roles
+    return resolve_roles(stored_table(digest), roles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -19,10 +20,10 @@ ROOT = Path(__file__).resolve().parents[3]
 ASSETS = ROOT / "assets"
 HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
 GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
-THRESHOLD, METHODS, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
+THRESHOLD, METHODS_PAGE, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
 
 STATUS_WORDS: dict[Status, str] = {
-    "queued": "waits",
+    "queued": "is waiting in the queue",
     "running": "is running",
     "done": "is done",
     "failed": "failed",
@@ -73,7 +74,17 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
         st.stop()
     result = result_or_stop(record)
     heading(record)
-    return record, result
+    return with_usable_threshold(record), result
+
+
+def with_usable_threshold(record: AuditRecord) -> AuditRecord:
+    """The record; if its saved threshold cannot be read the page says so, and goes on without it."""
+    try:
+        _ = record.threshold
+    except InvalidArtifactError as error:
+        st.warning(f"{as_text(error)} The audit's own threshold is shown.")
+        return dataclasses.replace(record, threshold_entry=None)
+    return record
 
 
 def result_or_stop(record: AuditRecord) -> AuditResult:

@@ -135,21 +135,25 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
         "How many outcomes would change, if one edge carried nothing and all others did. Dotted: with all edges. "
         f"Counted on {cuts.people:,} people, at the audit's own threshold (quantile {result.config.quantile:g})"
         + (", with a value drawn for every category." if result.draws_categories else ".")
-        + (" Where more change without an edge, it had weighed against the others." if (without > whole).any() else "")
-        + (f" The {MOST_BARS} edges with which most goes; the table has all." if len(without) > MOST_BARS else "")
+        + (
+            " Where more outcomes change without an edge, that edge works against the others."
+            if (without > whole).any()
+            else ""
+        )
+        + (f" Shown are the {MOST_BARS} edges that carry most; the table has all." if len(without) > MOST_BARS else "")
     )
-    if method == "twin":
+    if result.report(method).scores_twins_alike:
         st.caption(
-            "By its own model, twin scoring changes (almost) nobody's outcome by construction: here is what happens if "
+            "By its own model this method changes (almost) nobody's outcome by construction: here is what happens if "
             "that model is wrong in one edge."
         )
     table = pd.DataFrame(cuts.edges, columns=["cause", "effect"])
     table["changed without it"] = 100.0 * without
-    table["goes with it"] = 100.0 * (whole - without)
-    shown = table.sort_values("goes with it", ascending=False, kind="stable")
+    table["carried by it"] = 100.0 * (whole - without)
+    shown = table.sort_values("carried by it", ascending=False, kind="stable")
     config = {
         "changed without it": st.column_config.NumberColumn(format="%.1f %%"),
-        "goes with it": st.column_config.NumberColumn(format="%+.1f points"),
+        "carried by it": st.column_config.NumberColumn(format="%+.1f points"),
     }
     st.dataframe(shown, hide_index=True, width="stretch", height=_height(len(shown)), column_config=config)
 
@@ -158,16 +162,16 @@ def _carried(cuts: EdgeCuts, method: str) -> str:
     """Which single edge carries the verdict, if one does."""
     carrier, whole = cuts.carrier(method), cuts.whole[method]
     name = label_of(method)
-    begin = f"With all edges, {percent(whole)} of outcomes by {name} change."
+    begin = f"With all edges, the outcome by {name} changes for {percent(whole)} of people."
     if not whole:
         return f"{begin} There is nothing that an edge could carry."
     if carrier is None:
-        return f"{begin} No single edge carries half of that, beyond chance."
+        return f"{begin} No single edge carries half of that by more than chance could explain."
     (cause, effect), share = carrier
     left = float(cuts.without[method][cuts.edges.index((cause, effect))])
     return (
         f"{begin} The edge **{as_text(cause, 60)} → {as_text(effect, 60)}** alone carries {percent(share, 0)} of that: "
-        f"without it, {percent(left)} would. Whether it is true decides the verdict."
+        f"without it, {percent(left)} would. Whether this edge exists decides the verdict."
     )
 
 

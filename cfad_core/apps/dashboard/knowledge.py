@@ -64,9 +64,7 @@ def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Uplo
     st.caption(f"{as_text(file.name, 60)}: {_described(knowledge)}")
     missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
     if missing:
-        st.warning(
-            f"The graph does not name {as_text(', '.join(missing), 600)}: nothing causes them, nor they anything."
-        )
+        st.warning(f"The graph does not name {as_text(', '.join(missing), 600)}: they get no causes and no effects.")
     if knowledge.complete and all(cause != sensitive for cause, _ in knowledge.required):
         st.warning(f"In this graph {as_text(sensitive)} affects nothing, so every detector will look fair.")
     return Upload(knowledge)

@@ -131,7 +131,7 @@ def _ways_on() -> None:
         (frame.PEOPLE, "Counterfactuals"),
         (frame.DENSITIES, "Score densities"),
         (frame.THRESHOLD, "Threshold"),
-        (frame.METHODS, "Methods"),
+        (frame.METHODS_PAGE, "Methods"),
     )
     for place, (page, label) in zip(st.columns(5), ways, strict=True):
         if place.button(label, key=f"to-{page}", width="stretch"):

@@ -37,7 +37,7 @@ def result_of(record: AuditRecord) -> AuditResult:
     return _result(record.id, record.finished, str(store().home))
 
 
-@st.cache_resource(show_spinner="Loading the audit ...", max_entries=6)
+@st.cache_resource(show_spinner="Loading the audit ...", max_entries=4)
 def _result(audit: str, finished: float | None, home: str) -> AuditResult:  # noqa: ARG001 - they are the key
     return store().result(audit)
 

@@ -55,7 +55,7 @@ def _choose_training(base: AuditConfig) -> AuditConfig:
         base.detector.fairness_weight,
         0.5,
         placeholder="automatic",
-        help="How hard people and their twins are made alike. Left empty, it follows the scale of the columns.",
+        help="How strongly people and their twins are treated alike. Left empty, it follows the scale of the columns.",
     )
     rate = three.number_input(
         "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
@@ -97,7 +97,7 @@ def _choose_knowledge(now: Draft) -> Knowledge | None:
         help="Such as age: no arrow of the causal graph will lead into them.",
     )
     if upload.knowledge is not None:
-        st.info("The uploaded file counts. The columns chosen here do not, unless it names them, too.")
+        st.info("The uploaded file is used. The columns chosen here are not, unless the file names them as well.")
         return upload.knowledge
     return None if upload.refused else Knowledge(roots=tuple(roots))
 

@@ -46,7 +46,7 @@ def acyclicity(weights: Floats, belongs: Floats | None = None) -> tuple[float, F
 
 
 def learn_jointly(
-    problem: Problem, rounds: int, rng: np.random.Generator, progress: Progress, start: Floats | None = None
+    problem: JointFit, rounds: int, rng: np.random.Generator, progress: Progress, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Weights (d, d), all but acyclic between the variables that columns belong to, and the coefficients (K,) of f.
 
@@ -79,7 +79,7 @@ def learn_jointly(
     return weights, c
 
 
-def starting_point(problem: Problem, rng: np.random.Generator, progress: Progress) -> Floats:
+def starting_point(problem: JointFit, rng: np.random.Generator, progress: Progress) -> Floats:
     """The solution of the first problem, where cycles cost little."""
     return _best_of(_Solver(problem, 1, progress, _F_TOLERANCE), rng)
 
@@ -96,7 +96,7 @@ def _best_of(solver: _Solver, rng: np.random.Generator) -> Floats:
 class _Solver:
     """L-BFGS-B on the problem, reporting as it goes."""
 
-    def __init__(self, problem: Problem, rounds: int, progress: Progress, precision: float) -> None:
+    def __init__(self, problem: JointFit, rounds: int, progress: Progress, precision: float) -> None:
         self.problem, self.progress, self.precision = problem, progress, precision
         self.round, self.rounds, self._steps = 0, rounds, 0
         self._bounds = Bounds(
@@ -123,7 +123,7 @@ class _Solver:
             self.progress.check(STAGE)
 
 
-class Problem:
+class JointFit:
     """The objective over z = (P, N, c) for the edges that are allowed.
 
     Parameters

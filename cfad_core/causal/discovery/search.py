@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.joint import Problem, learn_jointly, starting_point
+from cfad_core.causal.discovery.joint import JointFit, learn_jointly, starting_point
 from cfad_core.causal.discovery.moments import Moments, collect_moments
 from cfad_core.causal.discovery.refit import fit_on_graph, fit_weights, supported_edges
 from cfad_core.causal.graph import EdgeRules, break_cycles, prune, spread, strength_between, topological_order
@@ -21,7 +21,7 @@ from cfad_core.core.threads import one_thread
 _WIDE = 100  # columns from which f gets fewer splines: the moments grow with the square of both
 
 
-def learn_scm(
+def learn_model(
     x: Floats,
     columns: Columns,
     *,
@@ -66,7 +66,7 @@ class Search:
 
     @staticmethod
     def prepare(x: Floats, columns: Columns, config: DiscoveryConfig, knowledge: Knowledge) -> Search:
-        """Settle how to look for the graph of the rows x (n, d); see ``learn_scm``."""
+        """Settle how to look for the graph of the rows x (n, d); see ``learn_model``."""
         columns.check(x)
         rules = EdgeRules.of(columns.column_variables, columns.sensitive, knowledge)
         return Search(columns, config, rules, columns.suit_score_matching(x))
@@ -112,7 +112,7 @@ class Search:
         Parameters
         ----------
         start : see ``learn_jointly``; where it is given, this is one of many graphs
-        emphasis : see ``Problem``
+        emphasis : see ``JointFit``
         """
         allowed, required, belongs = self.rules.allowed, self.rules.required, self.rules.belongs
         if not allowed.any():  # knowledge leaves nothing to learn
@@ -140,8 +140,8 @@ class Search:
         autoencoder, weights = learn_graph_autoencoder(x, self.rules, self.config, seed, progress)
         return self._model(weights, *learn_second_decoder(x, autoencoder, weights, progress))
 
-    def _problem(self, moments: Moments, emphasis: Floats | None = None) -> Problem:
-        return Problem(moments, self.rules.allowed, self.rules.belongs, self.l1, emphasis)
+    def _problem(self, moments: Moments, emphasis: Floats | None = None) -> JointFit:
+        return JointFit(moments, self.rules.allowed, self.rules.belongs, self.l1, emphasis)
 
     def _model(self, weights: Floats, intercept: Floats, f: Spline, slope: Floats | None = None) -> StructuralModel:
         names, sensitive, variables = self.columns.names, self.columns.sensitive, self.columns.variables

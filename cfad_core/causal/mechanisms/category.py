@@ -42,31 +42,31 @@ class Category:
     intercept: Floats
 
     @staticmethod
-    def claims(scm: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
+    def claims(model: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
         """The columns that have two values: together if they are the levels of a category, else one by one.
 
         A number with many missing cells has a second column that marks them, and may have two values itself.
         """
-        if scm.slope is not None:
-            discrete = tuple(i for i in left if scm.slope[i] != 0.0)
+        if model.slope is not None:
+            discrete = tuple(i for i in left if model.slope[i] != 0.0)
         else:
             discrete = tuple(i for i in left if not has_three_values(x[:, i]))
         codes = x[:, list(discrete)]
         if len(discrete) > 1 and discrete == left and ((codes == codes.max()).sum(axis=1) == 1).all():
             return [discrete]
-        return [(i,) for i in discrete if i in scm.affected]
+        return [(i,) for i in discrete if i in model.affected]
 
     @classmethod
-    def fit(cls, scm: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
+    def fit(cls, model: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
         """Logistic regression of the sample's levels on what their causes send."""
         low, high = (bound(everybody[:, list(columns)], axis=0) for bound in (np.min, np.max))
         codes = np.stack([low, high]) if len(columns) == 1 else np.where(np.eye(len(columns)) > 0.0, high, low)
-        causes = tuple(int(j) for j in np.flatnonzero((scm.weights[:, list(columns)] != 0.0).any(axis=1)))
+        causes = tuple(int(j) for j in np.flatnonzero((model.weights[:, list(columns)] != 0.0).any(axis=1)))
         alike = cls(columns, codes, causes, np.zeros((len(causes), len(codes))), np.zeros(len(codes)))
         level = alike.level(sample)
         if len(np.unique(level)) < 2:  # in these rows there is one level only, and nobody moves
             return alike
-        messages = scm.messages(sample)
+        messages = model.messages(sample)
         heard = np.stack([messages[j] for j in causes], axis=1)
         return cls(columns, codes, causes, *_logistic_regression(heard, level, len(codes)))
 

@@ -21,7 +21,7 @@ class Mechanism(Protocol):
         """The columns it answers for."""
 
     @staticmethod
-    def claims(scm: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
+    def claims(model: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Which of a variable's columns that are left this kind answers for; each group gets a mechanism of its own.
 
         Parameters
@@ -30,7 +30,7 @@ class Mechanism(Protocol):
         """
 
     @classmethod
-    def fit(cls, scm: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
+    def fit(cls, model: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
         """The mechanism of one such group; see ``fit_mechanisms``."""
 
     def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
