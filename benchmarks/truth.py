@@ -1,0 +1,282 @@
+"""How near audits come to the truth on worlds that are harsher than their causal models (``benchmarks/worlds.py``).
+
+    OMP_NUM_THREADS=1 python benchmarks/truth.py --worlds 26 --out truth.jsonl
+    OMP_NUM_THREADS=1 python benchmarks/truth.py --worlds 8 --first 100 --families mixed messy --most-rows 2000
+
+An audit sees the table alone. The truth about each of its detectors, at the audit's threshold, is counted on 20,000 new
+people of the world and their true twins, scored by the finished audit. One JSON line a world is appended to ``--out``;
+worlds that are there already are not run again. The summary is printed as Markdown, and as JSON into ``--summary``.
+Families that no audit can know (a hidden cause, a wrong root) are shown, but not among "all identified".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.worlds import ANOMALY, FAMILIES, GROUPS, LABEL, SENSITIVE, World, draw_world
+from cfad_core import AuditConfig, AuditResult, CfadError, ColumnRoles, run_audit
+from cfad_core.audit.scoring import encode_people
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.detectors.protocol import score_people
+from cfad_core.evaluation.outcomes import ScoreCurve
+
+METHODS = ("pca", "iforest", "ae", "cfad", "twin")
+ROLES = ColumnRoles(SENSITIVE, groups=GROUPS, label=LABEL, anomaly=ANOMALY)
+IDENTIFIED = "all identified"
+_JUDGES = 20_000  # new people that the truth is counted on
+_STANDARD_ERRORS = 2.0  # of the difference of two flag rates, that a bound is widened by
+
+Record: TypeAlias = dict[str, Any]
+
+
+def measure(world: World, config: AuditConfig, most_rows: int | None) -> Record:
+    """Audit one world and compare it with the truth; what is refused is recorded as such."""
+    table = world.table.head(most_rows or world.rows)
+    record: Record = {
+        "world": world.number,
+        "family": world.family,
+        "settings": _settings(config, most_rows),
+        "identified": world.identified,
+        "rows": len(table),
+        "attributes": len(world.columns),
+        "first_share": float((table[SENSITIVE] == GROUPS[0]).mean()),
+    }
+    start = time.perf_counter()
+    try:
+        result = run_audit(table, ROLES, config)
+    except CfadError as error:
+        return record | {"error": str(error)}
+    record["seconds"] = round(time.perf_counter() - start, 2)
+    people, twins = world.people(_JUDGES, seed=0)
+    here, there = (encode_people(result.encoding, some) for some in (people, twins))
+    is_anomaly: Bools = (people[LABEL] == ANOMALY).to_numpy()
+    methods = {method: compare(result, method, here, there, is_anomaly) for method in config.methods}
+    return record | {"graph": compare_graphs(result, world), "methods": methods}
+
+
+def compare(result: AuditResult, method: str, here: Floats, there: Floats, is_anomaly: Bools) -> Record:
+    """One method: the truth on new people (n, d) and their twins, and what the audit says about it."""
+    report, detector = result.report(method), result.detectors[method]
+    score, metrics = score_people(detector, here), report.metrics
+    curve = ScoreCurve(score, score_people(detector, there), is_anomaly)
+    flagged = score > report.threshold
+    interval = None if report.intervals is None else report.intervals.changing_ratio
+    return {
+        "truth": float(curve.at(np.array([report.threshold])).changing_ratio[0]),
+        "interval": None if interval is None else [interval.low, interval.high],
+        "median": None if interval is None else interval.median,
+        "own": metrics.changing_ratio,
+        "judge": metrics.changing_ratio_independent,
+        "bounds": bounds(flagged[here[:, 0] < 0.0], flagged[here[:, 0] > 0.0]),
+        "auc_roc": curve.auc_roc,
+    }
+
+
+def bounds(first: Bools, second: Bools) -> tuple[float, float]:
+    """Between which the changing ratio lies, whatever the graph, given who of the two groups is flagged.
+
+    ``|r_a - r_b| <= ratio <= min(r_a + r_b, 2 - r_a - r_b)`` for the flag rates of the groups, widened by two standard
+    errors of their difference. They hold if the sensitive attribute is a root without a hidden cause.
+    """
+    a, b = float(first.mean()), float(second.mean())
+    slack = _STANDARD_ERRORS * float(np.sqrt(a * (1.0 - a) / len(first) + b * (1.0 - b) / len(second)))
+    return max(0.0, abs(a - b) - slack), min(a + b, 2.0 - a - b) + slack
+
+
+def compare_graphs(result: AuditResult, world: World) -> dict[str, dict[str, int]]:
+    """How many edges, neighbours, and attributes that the sensitive one reaches are true, found, and both."""
+    graph = world.graph
+    edges = {(str(cause), str(effect)) for cause in graph.index for effect in graph.columns if graph.loc[cause, effect]}
+    found = set(result.model.edges())
+    return {
+        "edges": _counts(edges, found),
+        "skeleton": _counts({frozenset(edge) for edge in edges}, {frozenset(edge) for edge in found}),
+        "reach": _counts(world.reached, set(result.model.affected_names)),
+    }
+
+
+def _counts(true: set[Any], found: set[Any]) -> dict[str, int]:
+    return {"true": len(true), "found": len(found), "both": len(true & found)}
+
+
+def _settings(config: AuditConfig, most_rows: int | None) -> Record:
+    return {"methods": list(config.methods), "subsamples": config.subsamples, "most_rows": most_rows}
+
+
+# What was found, by family
+
+
+def summarise(records: Sequence[Record]) -> dict[str, Record]:
+    """By family, and over all that audits can know."""
+    done = [record for record in records if "error" not in record]
+    families = {name: [one for one in done if one["family"] == name] for name in FAMILIES}
+    families[IDENTIFIED] = [one for one in done if one["identified"]]
+    return {name: _summary(some) for name, some in families.items() if some}
+
+
+def _summary(records: Sequence[Record]) -> Record:
+    cases = [case for record in records for case in record["methods"].values()]
+    measured = [case for case in cases if case["interval"] is not None]
+    covered = sum(case["interval"][0] <= case["truth"] <= case["interval"][1] for case in measured)
+    names = dict.fromkeys(method for record in records for method in record["methods"])
+    by_method = {name: [record["methods"][name] for record in records if name in record["methods"]] for name in names}
+    return {
+        "worlds": len(records),
+        "cases": len(measured),
+        "covered": covered,
+        "coverage": covered / len(measured) if measured else None,
+        "too_low": sum(case["interval"][1] < case["truth"] for case in measured),
+        "too_high": sum(case["interval"][0] > case["truth"] for case in measured),
+        "width": _mean(case["interval"][1] - case["interval"][0] for case in measured),
+        "truth": _mean(case["truth"] for case in cases),
+        "error": {name: _error(cases, name) for name in ("median", "own", "judge")},
+        "outside_bounds": {name: _outside(cases, name) for name in ("truth", "interval", "median", "own", "judge")},
+        "truth_by_method": {name: _mean(case["truth"] for case in some) for name, some in by_method.items()},
+        "auc_roc": {name: _mean(case["auc_roc"] for case in some) for name, some in by_method.items()},
+        "graph": {part: _shares([one["graph"][part] for one in records]) for part in ("edges", "skeleton", "reach")},
+        "seconds": _mean(record["seconds"] for record in records),
+    }
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _error(cases: Sequence[Record], name: str) -> float | None:
+    """Mean absolute distance of a number from the truth."""
+    return _mean(abs(case[name] - case["truth"]) for case in cases if case[name] is not None)
+
+
+def _outside(cases: Sequence[Record], name: str) -> int:
+    """Cases whose number, or all of whose interval, is outside the bounds that need no graph."""
+    known = [(case[name], case["bounds"]) for case in cases if case[name] is not None]
+    ends = [(value if isinstance(value, list) else [value, value], limits) for value, limits in known]
+    return sum(high < limits[0] or low > limits[1] for (low, high), limits in ends)
+
+
+def _shares(counts: Sequence[dict[str, int]]) -> dict[str, float | None]:
+    """Precision and recall, all worlds pooled."""
+    true, found, both = (sum(one[name] for one in counts) for name in ("true", "found", "both"))
+    return {"precision": both / found if found else None, "recall": both / true if true else None}
+
+
+# As Markdown
+
+
+def report(summary: dict[str, Record]) -> str:
+    """The tables."""
+    methods = dict.fromkeys(method for found in summary.values() for method in found["truth_by_method"])
+    tables = [
+        _table(summary, "changing ratio", _RATIO),
+        _table(summary, "outside the bounds", {name: _bound_column(name) for name in _BOUNDED}),
+        _table(summary, "true ratio (AUC-ROC)", {method: _method_column(method) for method in methods}),
+        _table(summary, "precision, recall", _GRAPH),
+    ]
+    return "\n\n".join(tables)
+
+
+def _table(summary: dict[str, Record], corner: str, columns: dict[str, Callable[[Record], str]]) -> str:
+    lines = [f"| {corner} | {' | '.join(columns)} |", f"|{'---|' * (len(columns) + 1)}"]
+    for name, found in summary.items():
+        lines.append(f"| {name} | {' | '.join(column(found) for column in columns.values())} |")
+    return "\n".join(lines)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _coverage(found: Record) -> str:
+    return "-" if found["coverage"] is None else f"{found['covered']} of {found['cases']}, {found['coverage']:.0%}"
+
+
+def _bound_column(name: str) -> Callable[[Record], str]:
+    return lambda found: str(found["outside_bounds"][name])
+
+
+def _method_column(method: str) -> Callable[[Record], str]:
+    return lambda found: f"{_number(found['truth_by_method'].get(method))} ({_number(found['auc_roc'].get(method), 2)})"
+
+
+def _graph_column(part: str) -> Callable[[Record], str]:
+    return lambda found: ", ".join(_number(share, 2) for share in found["graph"][part].values())
+
+
+_BOUNDED = ("truth", "interval", "median", "own", "judge")
+_RATIO: dict[str, Callable[[Record], str]] = {
+    "worlds": lambda found: str(found["worlds"]),
+    "90 % interval covers": _coverage,
+    "too low": lambda found: str(found["too_low"]),
+    "too high": lambda found: str(found["too_high"]),
+    "mean width": lambda found: _number(found["width"]),
+    "true ratio": lambda found: _number(found["truth"]),
+    "error of median": lambda found: _number(found["error"]["median"]),
+    "of own": lambda found: _number(found["error"]["own"]),
+    "of judge": lambda found: _number(found["error"]["judge"]),
+    "seconds": lambda found: _number(found["seconds"], 1),
+}
+_GRAPH = {"edges": _graph_column("edges"), "skeleton": _graph_column("skeleton"), "reach": _graph_column("reach")}
+
+
+def read_records(path: Path | None, settings: Record) -> list[Record]:
+    """The worlds that were measured before, which must have been so with the same settings."""
+    if path is None or not path.exists():
+        return []
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    other = next((record["settings"] for record in records if record["settings"] != settings), None)
+    if other is not None:
+        raise SystemExit(f"{path} holds worlds that were measured with {other}, not {settings}; name another file.")
+    return records
+
+
+def main() -> None:
+    """Measure what is missing, print the tables."""
+    options = _parser().parse_args()
+    config = AuditConfig(methods=tuple(options.methods), subsamples=options.subsamples)
+    records = read_records(options.out, _settings(config, options.most_rows))
+    known = {(record["world"], record["family"]) for record in records}
+    for number in range(options.first, options.first + options.worlds):
+        family = options.families[number % len(options.families)]
+        if (number, family) in known:
+            continue
+        world = draw_world(number, family)
+        records.append(measure(world, config.replace(seed=number), options.most_rows))
+        print(f"world {number} ({family}): {records[-1].get('seconds', 'refused')}", file=sys.stderr, flush=True)
+        if options.out is not None:
+            with options.out.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(records[-1]) + "\n")
+    summary = summarise(records)
+    if options.summary is not None:
+        options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    print(report(summary))
+    for record in records:
+        if "error" in record:
+            print(f"\nWorld {record['world']} ({record['family']}) was refused: {record['error']}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worlds", type=int, default=len(FAMILIES))
+    parser.add_argument("--first", type=int, default=0, help="number of the first world; others are other worlds")
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="they take turns")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--subsamples", type=int, default=20, help="0: no intervals")
+    parser.add_argument("--most-rows", type=int, help="of a table, for a quick look; the first ones")
+    parser.add_argument("--out", type=Path, help="JSON lines, one a world, to go on with later")
+    parser.add_argument("--summary", type=Path, help="the summary as JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
