@@ -112,7 +112,7 @@ def finished_view(record: AuditRecord) -> None:
     show_metrics(metrics_table(result))
     judge = "the true twins" if result.judge is None else "a causal model learned from the other half of the rows"
     st.caption(
-        f"{len(result.people.row):,} people judged. *outcome changes*: share of people whose outcome would differ, had "
+        f"{len(result.people.row):,} people judged. *changes*: share of people whose outcome would change, had "
         f"they belonged to the other group; by the audit's own causal model, and by the judge: {judge}."
     )
     with st.expander("Run it again"):
