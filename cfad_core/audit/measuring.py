@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cfad_core.audit.scoring import in_slices
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.model import StructuralModel
@@ -26,7 +27,6 @@ STAGE = "uncertainty"
 _MOST_JUDGED = 10_000  # people that every model judges: sampling noise is then below the models' own
 _MOST_ASKED = 2_000  # people that every single edge is cut for
 _MOST_CUT = 200  # edges, the strongest
-_SLICE = 8_192  # people between two looks at whether to stop
 _LEAST = 1e-6  # distance that is a distance
 
 
@@ -129,14 +129,9 @@ def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) 
     rows = audit.inputs(real[:, 1:])
 
     def distance(people: Floats) -> Floats:
-        parts = []
-        for start in range(0, len(people), _SLICE):
-            some = people[start : start + _SLICE]
-            parts.append(distance_to_real(audit.inputs(some[:, 1:]), some[:, 0], rows, real[:, 0], rng))
-            progress.check(STAGE)
-        return np.concatenate(parts)
+        return distance_to_real(audit.inputs(people[:, 1:]), people[:, 0], rows, real[:, 0], rng)
 
-    as_they_are = distance(audit.factual)
+    as_they_are = in_slices(distance, audit.factual, progress, STAGE)
     usual = np.empty(len(as_they_are))
     for sign in (-1.0, 1.0):  # neighbours are further away in a small group
         own = audit.factual[:, 0] == sign
@@ -145,7 +140,7 @@ def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) 
     return Plausibility(
         out_of_range=out_of_range,
         between_levels=between_levels,
-        distance=distance(audit.counterfactual),
+        distance=in_slices(distance, audit.counterfactual, progress, STAGE),
         real_median=float(np.median(as_they_are)),
         usual=np.maximum(usual, _LEAST),
     )
@@ -159,8 +154,7 @@ def _illegal(encoding: Encoding, factual: Floats, twins: Floats) -> tuple[Bools,
         columns = slice(start, start + len(variable.columns))
         differs = twins[:, columns] != factual[:, columns]
         between |= differs.any(axis=1) & variable.is_between_levels(twins[:, columns])
-        if variable.kind != "category":
-            beyond |= differs[:, 0] & variable.is_out_of_range(twins[:, columns])
+        beyond |= differs[:, 0] & variable.is_out_of_range(twins[:, columns])
         start = columns.stop
     return beyond, between
 

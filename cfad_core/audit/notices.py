@@ -144,7 +144,7 @@ def _own_outside_interval(report: MethodReport) -> Finding | None:
         return None
     low, high = found.changing_ratio.low, found.changing_ratio.high
     clearly = (high - low) / 2.0
-    if not report.judged.draws_categories or low - clearly <= own <= high + clearly:
+    if not report.basis.draws_categories or low - clearly <= own <= high + clearly:
         return None
     message = (
         f"{report.label}: by the audit's own causal model the outcome changes for {percent(own)}, by models that draw "

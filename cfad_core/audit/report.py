@@ -70,18 +70,19 @@ class MethodReport:
     Attributes
     ----------
     method, label : its name, and what people call it
+    basis : what the reports of all methods share
     """
 
     method: str
     label: str
     scores: MethodScores
-    judged: ReportBasis
+    basis: ReportBasis
     stability: Stability | None
 
     @cached_property
     def threshold(self) -> float:
         """The configured quantile of the training scores."""
-        return self.threshold_at(self.judged.quantile)
+        return self.threshold_at(self.basis.quantile)
 
     def threshold_at(self, quantile: float) -> float:
         """Another quantile of the training scores."""
@@ -99,12 +100,12 @@ class MethodReport:
     @cached_property
     def curves(self) -> Curves:
         """The scores, sorted once."""
-        scores, labels = self.scores, self.judged.is_anomaly
+        scores, labels = self.scores, self.basis.is_anomaly
         groups = {
             name: ScoreCurve(
                 scores.factual[rows], scores.counterfactual[rows], None if labels is None else labels[rows]
             )
-            for name, rows in self.judged.groups.items()
+            for name, rows in self.basis.groups.items()
         }
         own = ScoreCurve(scores.factual, scores.counterfactual, labels)
         return Curves(own, ScoreCurve(scores.factual, scores.independent, labels), groups)
@@ -151,7 +152,7 @@ class MethodReport:
         """What the intervals come from."""
         if self.stability is None:
             return None
-        return self.stability.resampled(self.method, self.scores.factual, self.judged.sensitive)
+        return self.stability.resampled(self.method, self.scores.factual, self.basis.sensitive)
 
     @cached_property
     def intervals(self) -> Intervals | None:
@@ -199,7 +200,7 @@ class MethodReport:
         The edge that carries it is known at the audit's own threshold only; and how plausible twins are only of the
         own model's, which are others than those behind the interval where categories are drawn.
         """
-        metrics, found, stability = self.metrics_at(threshold), self.judged, self.stability
+        metrics, found, stability = self.metrics_at(threshold), self.basis, self.stability
         known: dict[str, Any] = {}
         if stability is not None:
             known = {
@@ -239,7 +240,7 @@ class MethodReport:
         scores = self.scores
         return {
             name: distances(scores.factual[rows], scores.counterfactual[rows])
-            for name, rows in self.judged.groups.items()
+            for name, rows in self.basis.groups.items()
         }
 
     def densities(self, bins: int | None = None, *, log: bool = False) -> Densities:
@@ -247,7 +248,7 @@ class MethodReport:
         if bins is None:
             bins = int(min(100, max(12, 2 * len(self.scores.factual) ** 0.5)))  # few people make ragged lines
         sets: dict[str, Floats] = {}
-        for name, rows in self.judged.groups.items():
+        for name, rows in self.basis.groups.items():
             sets[name] = self.scores.factual[rows]
             sets[f"{name} (counterfactual)"] = self.scores.counterfactual[rows]
         return score_densities(sets, bins=bins, log=log)

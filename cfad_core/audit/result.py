@@ -99,7 +99,7 @@ class AuditResult:
     @cached_property
     def reports(self) -> dict[str, MethodReport]:
         """By method, what the audit says about it."""
-        judged = ReportBasis(
+        basis = ReportBasis(
             groups=self.groups,
             sensitive=self.people.factual[:, 0],
             is_anomaly=self.people.is_anomaly,
@@ -110,7 +110,7 @@ class AuditResult:
             quantile=self.config.quantile,
         )
         return {
-            method: MethodReport(method, label_of(method), scores, judged, self.stability)
+            method: MethodReport(method, label_of(method), scores, basis, self.stability)
             for method, scores in self.scores.items()
         }
 
