@@ -24,7 +24,7 @@ with words:
 with picture:
     st.image(str(frame.ASSETS / "how.svg"), width="stretch")
 demo, sample, own, _ = st.columns([1, 1, 1, 1])
-if demo.button("Run the demo audit", type="primary", width="stretch", help="Invented people, about half a minute."):
+if demo.button("Run the demo audit", type="primary", width="stretch", help="Invented people, less than a minute."):
     with st.spinner("Drawing people whose twins are known ..."):
         prepared = demo_draft()
     frame.choose_audit(start(prepared, preset("fast"), "Demo"))
