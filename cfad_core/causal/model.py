@@ -1,29 +1,54 @@
-"""The structural causal model: abduct, act, predict.
+"""The structural causal model: a graph with one mechanism for each variable that the sensitive attribute reaches.
 
-    x_i = sum_j A[j, i] f(x_j) + b_i + u_i
+A twin is made by abduction, action and prediction, one variable after the other, causes before effects: what is a
+person's own (noise, its rank, the place inside a level's share) stays, the sensitive attribute changes, and each mechanism
+says what follows. Twins are legal rows. Where chance is involved (levels, ties), it belongs to the row and the seed: the
+same row always has the same twin, and draw 1, 2, ... are further ones.
 
-A column with two values acts linearly, by ``slope[j] x_j`` instead of ``f(x_j)``. The noise is additive, so flipping
-``S`` twice gives the person back. All arithmetic goes column by column, element by element: a row's result never
-depends on the rows beside it, to the last bit.
+Variables that the sensitive attribute does not reach keep every bit; and a row's twin never depends on other rows.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
 
-from cfad_core.causal.graph import descendants, find_cycle, membership, strength_between, topological_order
-from cfad_core.causal.spline import Spline, SplineBasis
-from cfad_core.core.arrays import Floats
-from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
+from cfad_core.causal.chance import row_keys, uniforms
+from cfad_core.causal.graph import descendants, find_cycle, topological_order
+from cfad_core.causal.layout import Layout, Levels
+from cfad_core.causal.mechanisms import FITS, Mechanism, Sample
+from cfad_core.causal.mechanisms.basis import Basis, fit_level_basis, fit_number_basis
+from cfad_core.causal.mechanisms.design import Functions
+from cfad_core.causal.mechanisms.protocol import Coupling, Worlds
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.errors import InvalidDataError
 
-_VERSION = 2
+_CHOSEN_ANEW = 100  # streams of chance that a variable may use
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A causal graph over variables.
+
+    Attributes
+    ----------
+    edges : (v, v), row causes column
+    strengths : (v, v), how strongly, between -1 and 1
+    direction : (v, v), for each edge the share of equally good graphs in which it points this way
+    """
+
+    edges: Bools
+    strengths: Floats
+    direction: Floats
+
+    def __post_init__(self) -> None:
+        cycle = find_cycle(self.edges)
+        if cycle:
+            path = " -> ".join(str(j) for j, _ in [*cycle, cycle[0]])
+            raise InvalidDataError(f"A structural causal model needs a graph without cycles; this one has {path}.")
 
 
 @dataclass(frozen=True)
@@ -32,162 +57,144 @@ class StructuralModel:
 
     Attributes
     ----------
-    names : of the d variables
-    sensitive : name of ``S``, stored as -1 / +1
-    weights : A, shape (d, d); row causes column; acyclic
-    intercept : b, shape (d,)
-    f : the function that causes pass through
-    slope : (d,), where it is not 0 the column acts linearly; by default all act through f
-    variables : the variable that each column belongs to, where a variable has several; by default its own name
+    layout : what the columns of its rows mean
+    graph : over the variables
+    bases : by variable, the functions through which it acts
+    mechanisms : by variable that the sensitive attribute reaches
+    seed : of the draws
     """
 
-    names: tuple[str, ...]
-    sensitive: str
-    weights: Floats
-    intercept: Floats
-    f: Spline
-    slope: Floats | None = None
-    variables: tuple[str, ...] = ()
+    layout: Layout
+    graph: Graph
+    bases: dict[int, Basis]
+    mechanisms: dict[int, Mechanism]
+    seed: int
 
-    def __post_init__(self) -> None:
-        cycle = find_cycle(self.weights != 0.0)
-        if cycle:
-            path = " -> ".join(self.names[j] for j, _ in [*cycle, cycle[0]])
-            raise InvalidDataError(f"A structural causal model needs a graph without cycles; this one has {path}.")
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.layout.names
+
+    @property
+    def sensitive(self) -> str:
+        return self.layout.names[0]
 
     @cached_property
     def order(self) -> list[int]:
         """Causes before effects."""
-        return topological_order(self.weights != 0.0)
-
-    @cached_property
-    def sensitive_index(self) -> int:
-        return self.names.index(self.sensitive)
+        return topological_order(self.graph.edges)
 
     @cached_property
     def affected(self) -> tuple[int, ...]:
-        """The variables that ``S`` reaches, causes before effects."""
-        reached = descendants(self.weights != 0.0, self.sensitive_index)
+        """The variables that the sensitive attribute reaches, causes before effects."""
+        reached = descendants(self.graph.edges, 0)
         return tuple(i for i in self.order if i in reached)
 
     @property
     def affected_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.column_variables[i] for i in self.affected))
-
-    @property
-    def column_variables(self) -> tuple[str, ...]:
-        """The variable of each column."""
-        return self.variables or self.names
+        return tuple(self.variables[i] for i in self.affected)
 
     def strengths(self) -> tuple[list[str], Floats]:
-        """The variables, and how strongly each acts on each other.
-
-        Between two variables of one column each that is the weight; else the norm of the weights between them.
-        """
-        variables, belongs = membership(self.column_variables)
-        if len(variables) == len(self.names):
-            return variables, self.weights
-        return variables, strength_between(self.weights, belongs)
+        """The variables, and how strongly each acts on each other."""
+        return list(self.variables), self.graph.strengths
 
     def edges(self) -> dict[tuple[str, str], float]:
         """How strongly each cause acts on each of its effects, by the names of the two variables."""
-        variables, strengths = self.strengths()
-        return {(variables[j], variables[i]): float(strengths[j, i]) for j, i in np.argwhere(strengths != 0.0)}
+        found = np.argwhere(self.graph.edges)
+        return {(self.variables[j], self.variables[i]): float(self.graph.strengths[j, i]) for j, i in found}
 
-    def reconstruct(self, x: Floats) -> Floats:
-        """What the structural equations expect of each variable, ``A^T f(x) + b``, shape (n, d)."""
-        x = self._checked(x)
-        messages = self.messages(x)
-        return np.stack([self.expected(messages, i, len(x)) for i in range(len(self.names))], axis=1)
+    def twins(
+        self, x: Floats, draw: int = 0, *, cut: tuple[str, str] | None = None, coupling: Coupling | None = None
+    ) -> Floats:
+        """Each person had they belonged to the other group, shape (n, d); every cell is one that exists.
 
-    def abduct(self, x: Floats) -> Floats:
-        """Abduction: the noise ``u = x - A^T f(x) - b`` of each person, shape (n, d)."""
-        return x - self.reconstruct(x)
-
-    def counterfactual(self, x: Floats) -> Floats:
-        """Each person had ``S`` been the other value, shape (n, d). Non-descendants keep every bit."""
-        x = self._checked(x)
-        messages = self.messages(x)
-        noise = {i: x[:, i] - self.expected(messages, i, len(x)) for i in self.affected}  # Abduction
-        result = x.copy()
-        result[:, self.sensitive_index] = -x[:, self.sensitive_index]  # Action
-        messages[self.sensitive_index] = self.message(self.sensitive_index, result)
-        for i in self.affected:  # Prediction
-            result[:, i] = noise[i] + self.expected(messages, i, len(x))
-            messages[i] = self.message(i, result)
-        return result
-
-    def messages(self, x: Floats) -> dict[int, Floats]:
-        """What each column that causes anything sends, by its position."""
-        causes = np.flatnonzero((self.weights != 0.0).any(axis=1))
-        return {int(j): self.message(int(j), x) for j in causes}
-
-    def message(self, j: int, x: Floats) -> Floats:
-        """What j sends to its effects, shape (n,)."""
-        if self.slope is None or self.slope[j] == 0.0:
-            return self.f(x[:, j])
-        linear: Floats = self.slope[j] * x[:, j]
-        return linear
-
-    def expected(self, messages: Mapping[int, Floats], i: int, n: int) -> Floats:
-        """What the structural equation of i makes of the messages to n people, shape (n,)."""
-        total = np.full(n, self.intercept[i])
-        for j in np.flatnonzero(self.weights[:, i]):
-            total += self.weights[j, i] * messages[int(j)]
-        return total
-
-    def _checked(self, x: Floats) -> Floats:
-        if x.ndim != 2 or x.shape[1] != len(self.names):
-            raise InvalidDataError(f"Expected rows of {len(self.names)} variables; got an array of shape {x.shape}.")
-        return np.asarray(x, dtype=np.float64)
-
-    def save(self, stem: Path) -> None:
-        """Write ``stem.json`` and ``stem.safetensors``."""
-        arrays = {"weights": self.weights, "intercept": self.intercept, "coefficients": self.f.coefficients}
-        if self.slope is not None:
-            arrays["slope"] = self.slope
-        save_file(
-            {name: np.ascontiguousarray(array) for name, array in arrays.items()}, stem.with_suffix(".safetensors")
-        )
-        basis = self.f.basis
-        text = {
-            "version": _VERSION,
-            "names": list(self.names),
-            "variables": list(self.variables),
-            "sensitive": self.sensitive,
-            "basis": {"low": basis.low.hex(), "high": basis.high.hex(), "size": basis.size},
-        }
-        stem.with_suffix(".json").write_text(json.dumps(text, indent=2) + "\n", encoding="utf-8")
-
-    @staticmethod
-    def load(stem: Path) -> StructuralModel:
-        """Read what ``save`` wrote; the model is the same to the last bit.
-
-        Raises
-        ------
-        InvalidArtifactError
-            If the files are missing, damaged or of another version.
+        Parameters
+        ----------
+        x : people (n, d)
+        draw : which of the person's possible twins
+        cut : an edge (cause, effect) that carries nothing: the twin's effect hears the person's cause
+        coupling : of levels, instead of what fits best
         """
-        try:
-            text = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-            arrays = load_file(stem.with_suffix(".safetensors"))
-            if text["version"] != _VERSION:
-                raise InvalidArtifactError(
-                    f"{stem.with_suffix('.json')} has version {text['version']}; this program reads {_VERSION}."
-                )
-            basis = SplineBasis(
-                float.fromhex(text["basis"]["low"]), float.fromhex(text["basis"]["high"]), text["basis"]["size"]
-            )
-            return StructuralModel(
-                names=tuple(text["names"]),
-                sensitive=text["sensitive"],
-                weights=arrays["weights"],
-                intercept=arrays["intercept"],
-                f=Spline(basis, arrays["coefficients"]),
-                slope=arrays.get("slope"),
-                variables=tuple(text["variables"]),
-            )
-        except InvalidArtifactError:
-            raise
-        except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
-            raise InvalidArtifactError(f"Cannot read the causal model at {stem}: {error}") from error
+        self._check(x)
+        cells = self.layout.cells(x)
+        keys = row_keys(x, self.seed)
+        group = cells[:, 0].astype(np.intp)
+        there_group = 1 - group
+        here = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
+        there = {**here, 0: self.bases[0].functions(there_group.astype(np.float64))}
+        changed: dict[int, Floats] = {0: there_group.astype(np.float64)}  # Action
+        for i in self.affected:  # Abduction and prediction, one variable after the other
+            deaf = cut is not None and cut[1] == self.variables[i]
+            heard = {**there, (j := self.variables.index(cut[0])): here[j]} if cut is not None and deaf else there
+            own_group = group if deaf and cut is not None and cut[0] == self.sensitive else there_group
+            worlds = Worlds(here, heard, group, own_group, _Chance(keys, draw, i), coupling)
+            changed[i] = self.mechanisms[i].twins(cells[:, i], worlds)
+            if i in self.bases:
+                there[i] = self.bases[i].functions(changed[i])
+        return self.layout.rows(x, changed)
+
+    def log_likelihoods(self, x: Floats) -> dict[str, Floats]:
+        """By variable that the sensitive attribute reaches, the log-likelihood of each person's cell, (n,)."""
+        self._check(x)
+        cells = self.layout.cells(x)
+        functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
+        return {self.variables[i]: self.mechanisms[i].log_likelihood(cells[:, i], functions) for i in self.affected}
+
+    def _check(self, x: Floats) -> None:
+        columns = 1 + max(max(_columns(shape)) for shape in self.layout.shapes)
+        if x.ndim != 2 or x.shape[1] != columns:
+            raise InvalidDataError(f"Expected rows of {columns} columns; got an array of shape {x.shape}.")
+
+
+@dataclass(frozen=True)
+class _Chance:
+    """Numbers between 0 and 1 that belong to rows, by purpose."""
+
+    keys: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    draw: int
+    variable: int
+
+    def __call__(self, purpose: int) -> Floats:
+        return uniforms(self.keys, self.draw, self.variable, purpose)
+
+
+def _columns(shape: object) -> tuple[int, ...]:
+    if isinstance(shape, Levels):
+        return shape.columns
+    return (shape.column, shape.mark)  # type: ignore[attr-defined]
+
+
+def fit_bases(cells: Floats, layout: Layout) -> dict[int, Basis]:
+    """The functions through which every variable acts, from cells (n, v)."""
+    found: dict[int, Basis] = {}
+    for j, shape in enumerate(layout.shapes):
+        values = cells[:, j]
+        found[j] = fit_level_basis(values, len(shape.patterns)) if isinstance(shape, Levels) else fit_number_basis(values)
+    return found
+
+
+def fit_mechanism(
+    i: int,
+    causes: Sequence[int],
+    cells: Floats,
+    layout: Layout,
+    parts: tuple[Mapping[int, Basis], Functions],
+    sensitive: bool | None,
+) -> Mechanism:
+    """The mechanism of variable i with these causes in the graph, fitted to cells (n, v).
+
+    Parameters
+    ----------
+    parts : all variables' bases, and their functions of the cells
+    sensitive : whether the sensitive attribute acts; None: if the data support it
+    """
+    shape, (bases, functions) = layout.shapes[i], parts
+    sample = Sample(
+        cells=cells[:, i],
+        levels=len(shape.patterns) if isinstance(shape, Levels) else 0,
+        functions={j: functions[j] for j in {0, *causes}},
+        bases=bases,
+        causes=tuple(causes),
+        group=cells[:, 0].astype(np.intp),
+        sensitive=sensitive,
+    )
+    return FITS[layout.kinds[i]](sample)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from cfad_core.causal.layout import Layout, VariableKind, fit_layout
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 
@@ -23,7 +25,10 @@ class Columns:
     sensitive : the column that holds -1 and +1
     variables : the variable that each column belongs to, where some have several columns; knowledge, pruning and
         acyclicity are about variables. By default each column is a variable
-    comparable_units : whether the columns share a scale (raw), or were mapped to a common range
+    kinds : by variable, whether it is a number or a category; without them, what has two values in every column is a
+        category
+    marks : by number that marks missing cells in a second column, what its columns hold where the cell is missing
+    comparable_units : whether the columns share a scale
     rows_were_selected : whether rows were chosen by their label; score matching then decides which edges there are,
         where every column is continuous and the units are comparable
     """
@@ -31,6 +36,8 @@ class Columns:
     names: tuple[str, ...]
     sensitive: str
     variables: tuple[str, ...] = ()
+    kinds: Mapping[str, VariableKind] = field(default_factory=dict)
+    marks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     comparable_units: bool = True
     rows_were_selected: bool = False
 
@@ -60,10 +67,24 @@ class Columns:
         if set(np.unique(x[:, self.sensitive_index])) != {-1.0, 1.0}:
             raise InvalidDataError(f"The sensitive column '{self.sensitive}' must hold -1 and +1, and both of them.")
 
+    def layout(self, x: Floats) -> Layout:
+        """What the columns of rows x (n, d) mean."""
+        kinds = dict(self.kinds)
+        for name in dict.fromkeys(self.column_variables):
+            if name not in kinds:
+                own = [k for k, variable in enumerate(self.column_variables) if variable == name]
+                kinds[name] = "category" if all(len(np.unique(x[:, k])) <= 2 for k in own) else "number"
+        return fit_layout(x, self.column_variables, kinds, self.marks)
+
+    def share_a_scale(self, x: Floats) -> bool:
+        """Whether all attributes are continuous numbers, measured in one unit."""
+        attributes = np.delete(x, self.sensitive_index, axis=1)
+        single = len(set(self.column_variables)) == len(self.names)
+        return single and self.comparable_units and _is_continuous(attributes)
+
     def suit_score_matching(self, x: Floats) -> bool:
         """Whether score matching decides which edges there are."""
-        attributes = np.delete(x, self.sensitive_index, axis=1)
-        return self.rows_were_selected and self.comparable_units and _is_continuous(attributes)
+        return self.rows_were_selected and self.share_a_scale(x)
 
 
 def _is_continuous(x: Floats) -> bool:

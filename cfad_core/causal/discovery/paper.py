@@ -23,7 +23,7 @@ from cfad_core.causal.graph import (
     strength_between,
     topological_order,
 )
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge
@@ -37,13 +37,13 @@ _FINE_BASIS = 200  # splines that carry the network f, to within its own precisi
 
 def learn_plain_autoencoder(
     x: Floats, columns: Columns, config: DiscoveryConfig, seed: int, progress: Progress
-) -> tuple[GraphAutoencoder, StructuralModel]:
+) -> tuple[GraphAutoencoder, AdditiveModel]:
     """The graph autoencoder alone, its pruned graph in the model with the paper's second decoder: both on one graph."""
     columns.check(x)
     rules = EdgeRules.of(columns.names, columns.sensitive, Knowledge())
     autoencoder, weights = learn_graph_autoencoder(x, rules, config, seed, progress)
     intercept, f = learn_second_decoder(x, autoencoder, weights, progress)
-    return autoencoder, StructuralModel(columns.names, columns.sensitive, weights, intercept, f)
+    return autoencoder, AdditiveModel(columns.names, columns.sensitive, weights, intercept, f)
 
 
 def learn_graph_autoencoder(

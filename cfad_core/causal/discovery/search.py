@@ -11,7 +11,7 @@ from cfad_core.causal.discovery.joint import JointFit, learn_jointly, starting_p
 from cfad_core.causal.discovery.moments import Moments, collect_moments
 from cfad_core.causal.discovery.refit import fit_on_graph, fit_weights, supported_edges
 from cfad_core.causal.graph import EdgeRules, break_cycles, prune, spread, strength_between, topological_order
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.spline import Spline
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge
@@ -29,7 +29,7 @@ def learn_model(
     knowledge: Knowledge | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-) -> StructuralModel:
+) -> AdditiveModel:
     """Learn the graph, the weights and f.
 
     Parameters
@@ -106,7 +106,7 @@ class Search:
         progress: Progress,
         start: Floats | None = None,
         emphasis: Floats | None = None,
-    ) -> StructuralModel:
+    ) -> AdditiveModel:
         """The model of rows x with the given moments.
 
         Parameters
@@ -133,7 +133,7 @@ class Search:
         weights, c = fit_on_graph(moments, edges, c, progress)
         return self._model(weights, moments.intercept(weights, c), Spline(moments.basis, c), moments.slope)
 
-    def with_graph_autoencoder(self, x: Floats, seed: int, progress: Progress) -> StructuralModel:
+    def with_graph_autoencoder(self, x: Floats, seed: int, progress: Progress) -> AdditiveModel:
         """The model of rows x by the paper's way."""
         from cfad_core.causal.discovery.paper import learn_graph_autoencoder, learn_second_decoder
 
@@ -143,10 +143,10 @@ class Search:
     def _problem(self, moments: Moments, emphasis: Floats | None = None) -> JointFit:
         return JointFit(moments, self.rules.allowed, self.rules.belongs, self.l1, emphasis)
 
-    def _model(self, weights: Floats, intercept: Floats, f: Spline, slope: Floats | None = None) -> StructuralModel:
+    def _model(self, weights: Floats, intercept: Floats, f: Spline, slope: Floats | None = None) -> AdditiveModel:
         names, sensitive, variables = self.columns.names, self.columns.sensitive, self.columns.variables
         several = variables if len(set(variables)) < len(names) else ()
-        return StructuralModel(names, sensitive, weights, intercept, f, slope, several)
+        return AdditiveModel(names, sensitive, weights, intercept, f, slope, several)
 
 
 def _forward_edges(strength: Floats, required: Bools) -> Bools:

@@ -1,118 +1,111 @@
-"""Categories, and all columns with two values: a level is drawn.
+"""Categories, yes/no, missing or not: a level is drawn by a logit of the causes.
 
-With p the probabilities of a person's levels and q those of the twin's, the twin of somebody at level l stays there
-with probability min(1, q_l / p_l) and else moves to a level that gains. No way to get from p to q moves fewer people. p
-and q are a logistic regression on what the category's causes send.
+Whether the levels have an order (one latent number, cut) or not is decided by the Bayesian information criterion.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfad_core.causal.discovery.moments import has_three_values
-from cfad_core.causal.mechanisms.protocol import Messages
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.logit import fit_logit
+from cfad_core.causal.mechanisms.coupling import along_order, by_gumbel, fewest_moves
+from cfad_core.causal.mechanisms.design import Blocks, Functions, Moments, Term, choose_terms, linear, matrix
+from cfad_core.causal.mechanisms.protocol import Coupling, Sample, Worlds
+from cfad_core.causal.ordered import fit_ordered, level_order, shares_of
 from cfad_core.core.arrays import Floats
 
 _SMALLEST = 1e-6  # probability of a level
-_WEAK_PRIOR = 10.0  # keeps weights finite where the causes determine the level
+_MOST_ORDERED = 12  # levels that may have an order
+_LEAST_ROWS = 10  # of a level, to be looked at for an order
 
 
 @dataclass(frozen=True)
 class Category:
-    """Columns with two values each that hold one level.
+    """A variable with levels.
 
     Attributes
     ----------
-    columns : one for each level; a single one stands for two levels
-    codes : (levels, columns), what its columns hold at each level
-    causes : the columns that act on it
-    weights, intercept : (causes, levels) and (levels,), of the logarithm of the probabilities
+    terms : of its causes
+    weights : (1 + terms, levels) of log-probabilities; or (1 + terms, 1) of the latent number of ordered levels
+    places : (levels,), the place of each level in the order that fits best, whether it is one or not
+    cuts : (levels - 1,) of the latent number; empty if the levels have no order
     """
 
-    columns: tuple[int, ...]
-    codes: Floats
-    causes: tuple[int, ...]
+    terms: tuple[Term, ...]
     weights: Floats
-    intercept: Floats
+    places: NDArray[np.intp]
+    cuts: Floats
 
-    @staticmethod
-    def claims(model: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """The columns that have two values: together if they are the levels of a category, else one by one.
+    @property
+    def causes(self) -> frozenset[int]:
+        return frozenset(variable for term in self.terms for variable, _ in term)
 
-        A number with many missing cells has a second column that marks them, and may have two values itself.
-        """
-        if model.slope is not None:
-            discrete = tuple(i for i in left if model.slope[i] != 0.0)
+    @property
+    def is_ordered(self) -> bool:
+        return len(self.cuts) > 0
+
+    def probabilities(self, functions: Functions, n: int) -> Floats:
+        """(n, levels)."""
+        found = linear(self.weights, self.terms, functions, n)
+        if self.is_ordered:
+            shares = shares_of(np.ascontiguousarray(found[:, 0]), self.cuts)[:, self.places]
         else:
-            discrete = tuple(i for i in left if not has_three_values(x[:, i]))
-        codes = x[:, list(discrete)]
-        if len(discrete) > 1 and discrete == left and ((codes == codes.max()).sum(axis=1) == 1).all():
-            return [discrete]
-        return [(i,) for i in discrete if i in model.affected]
-
-    @classmethod
-    def fit(cls, model: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
-        """Logistic regression of the sample's levels on what their causes send."""
-        low, high = (bound(everybody[:, list(columns)], axis=0) for bound in (np.min, np.max))
-        codes = np.stack([low, high]) if len(columns) == 1 else np.where(np.eye(len(columns)) > 0.0, high, low)
-        causes = tuple(int(j) for j in np.flatnonzero((model.weights[:, list(columns)] != 0.0).any(axis=1)))
-        alike = cls(columns, codes, causes, np.zeros((len(causes), len(codes))), np.zeros(len(codes)))
-        level = alike.level(sample)
-        if len(np.unique(level)) < 2:  # in these rows there is one level only, and nobody moves
-            return alike
-        messages = model.messages(sample)
-        heard = np.stack([messages[j] for j in causes], axis=1)
-        return cls(columns, codes, causes, *_logistic_regression(heard, level, len(codes)))
-
-    def level(self, x: Floats) -> NDArray[np.intp]:
-        """Of each person, (n,)."""
-        if len(self.columns) == 1:
-            found: NDArray[np.intp] = (x[:, self.columns[0]] > self.codes.mean()).astype(np.intp)
-        else:
-            found = x[:, list(self.columns)].argmax(axis=1)
-        return found
-
-    def probabilities(self, messages: Messages) -> Floats:
-        """(n, levels), given what the causes send."""
-        logits = np.stack([messages[j] for j in self.causes], axis=1) @ self.weights + self.intercept
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares = odds / odds.sum(axis=1, keepdims=True) + _SMALLEST
+            odds = np.exp(found - found.max(axis=1, keepdims=True))
+            shares = odds / odds.sum(axis=1, keepdims=True)
+        shares = shares + _SMALLEST
         scaled: Floats = shares / shares.sum(axis=1, keepdims=True)
         return scaled
 
-    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
-        """At another level, or as they are for everybody who stays."""
-        everybody, level = np.arange(len(x)), self.level(x)
-        p, q = self.probabilities(before), self.probabilities(after)
-        stays = rng.random(len(x)) < q[everybody, level] / p[everybody, level]
-        gains = np.cumsum(np.maximum(q - p, 0.0), axis=1)
-        chosen = (gains <= rng.random(len(x))[:, None] * gains[:, -1:]).sum(axis=1)
-        moved = self.codes[np.minimum(chosen, len(self.codes) - 1)]
-        return np.where((stays | (gains[:, -1] <= 0.0))[:, None], x[:, list(self.columns)], moved)
+    def twins(self, cells: Floats, worlds: Worlds) -> Floats:
+        """The level of each twin, (n,)."""
+        level = cells.astype(np.intp)
+        p, q = self.probabilities(worlds.here, len(cells)), self.probabilities(worlds.there, len(cells))
+        moved = self._coupled(level, p, q, worlds)
+        return np.where((p == q).all(axis=1), level, moved).astype(np.float64)
 
-    def snapped(self, x: Floats) -> Floats:
-        """At the nearest level."""
-        return self.codes[self.level(x)]
+    def _coupled(self, level: NDArray[np.intp], p: Floats, q: Floats, worlds: Worlds) -> NDArray[np.intp]:
+        way: Coupling = worlds.coupling or ("ordered" if self.is_ordered else "nominal")
+        if len(self.places) == 2 or way == "ordered":
+            back = np.argsort(self.places)
+            found: NDArray[np.intp] = back[along_order(self.places[level], p[:, back], q[:, back], worlds.chance(0))]
+            return found
+        return (by_gumbel if way == "nominal" else fewest_moves)(level, p, q, worlds.chance)
+
+    def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
+        shares = self.probabilities(functions, len(cells))
+        found: Floats = np.log(shares[np.arange(len(cells)), cells.astype(np.intp)])
+        return found
 
 
-def _logistic_regression(heard: Floats, level: NDArray[np.intp], levels: int) -> tuple[Floats, Floats]:
-    """Weights (causes, levels) and intercepts (levels,); a level that nobody has is impossible."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
+def fit_category(sample: Sample) -> Category:
+    """Choose the terms by least squares on the levels' indicators, then fit a logit; ordered if that fits better."""
+    level, levels = sample.cells.astype(np.intp), sample.levels
+    terms = _choose(sample, level)
+    columns = matrix(terms, sample.functions, len(level))
+    found = fit_logit(columns, level, levels)
+    counts = np.bincount(level, minlength=levels)
+    places = np.arange(levels)
+    if 2 < levels <= _MOST_ORDERED and counts.min() >= _LEAST_ROWS and terms:
+        places = level_order(columns, level, levels)
+        ordered = fit_ordered(columns, places[level], levels)
+        price = 0.5 * np.log(len(level))
+        own = len(level) * ordered.mean_log_likelihood - price * (len(terms) + levels - 1)
+        other = len(level) * found.mean_log_likelihood - price * (len(terms) + 1) * (levels - 1)
+        if own > other:
+            weights = np.concatenate([[0.0], ordered.weights])[:, None]
+            return Category(tuple(terms), weights, places, ordered.cuts)
+    return Category(tuple(terms), found.weights, places, np.zeros(0))
 
-    seen = np.unique(level)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # after a hundred steps the probabilities are close enough
-        model = LogisticRegression(C=_WEAK_PRIOR, max_iter=100, tol=1e-3).fit(heard, level)
-    weights, intercept = np.zeros((heard.shape[1], levels)), np.full(levels, -np.inf)
-    if len(seen) == 2:  # scikit-learn has one line for two levels
-        weights[:, seen[1]], intercept[seen] = model.coef_[0], [0.0, model.intercept_[0]]
-    else:
-        weights[:, seen], intercept[seen] = model.coef_.T, model.intercept_
-    return weights, intercept
+
+def _choose(sample: Sample, level: NDArray[np.intp]) -> list[Term]:
+    blocks = Blocks.of(sample.causes, sample.bases)
+    terms = blocks.all_terms()
+    shown = np.unique(level)[1:]
+    if not len(shown):  # in these rows there is one level only, and nobody moves
+        return []
+    targets = (level[:, None] == shown).astype(np.float64)
+    moments = Moments(terms, matrix(terms, sample.functions, len(level)), targets)
+    return choose_terms(moments, blocks, sample.sensitive)

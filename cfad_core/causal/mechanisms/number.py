@@ -1,45 +1,143 @@
-"""Numbers: what the causes make of them, plus noise that person and twin share."""
+"""Numbers: ``t = m(causes) + s(causes) e``, where t is the number or its normal score, whichever explains people better.
+
+A twin keeps its noise e, or the rank of it within the group where the groups' noises differ in shape. Missing cells, and
+a value that many people have (capital gain: mostly 0), are yes/no parts; where that value is the smallest or the largest
+one, it and the number are one latent number that keeps its rank.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cfad_core.causal.mechanisms.protocol import Messages
-from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Floats
+from cfad_core.causal.mechanisms.category import Category, fit_category
+from cfad_core.causal.mechanisms.design import Functions
+from cfad_core.causal.mechanisms.latent import Latent, fit_latent
+from cfad_core.causal.mechanisms.basis import common_value
+from cfad_core.causal.mechanisms.protocol import Sample, Worlds
+from cfad_core.core.arrays import Bools, Floats
+
+_LEAST = 20  # people with and without something, that a part for it is fitted to
+_TIE, _MISSING, _ATOM, _DRAWN = 10, 20, 30, 40  # purposes of chance
 
 
 @dataclass(frozen=True)
 class Number:
-    """One column with ``x_i = sum_j A[j, i] m_j + b_i + u_i``, where ``m_j`` is what its cause j sends."""
+    """A variable that is a number.
 
-    model: StructuralModel
-    column: int
+    Attributes
+    ----------
+    latent : the number where it is one
+    missing : whether the cell is missing, if that was modelled
+    atom : the value that many people have, nan if there is none
+    at_atom : whether the number is that value
+    """
+
+    latent: Latent
+    missing: Category | None
+    atom: float
+    at_atom: Category | None
 
     @property
-    def columns(self) -> tuple[int, ...]:
-        return (self.column,)
+    def causes(self) -> frozenset[int]:
+        parts = (self.latent, self.missing, self.at_atom)
+        return frozenset().union(*(part.causes for part in parts if part is not None))
 
-    @staticmethod
-    def claims(model: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:  # noqa: ARG004
-        """Every column that the sensitive attribute reaches, one by one."""
-        return [(i,) for i in left if i in model.affected]
+    def twins(self, cells: Floats, worlds: Worlds) -> Floats:
+        """The number of each twin, nan where its cell is missing, (n,)."""
+        absent = np.isnan(cells)
+        x = np.where(absent, self.latent.marginal.center, cells)
+        gone = absent
+        if self.missing is not None:
+            gone = self.missing.twins(absent.astype(np.float64), _shifted(worlds, _MISSING)) > 0.5
+        if self.at_atom is None:
+            moved = self._numbers(x, worlds, drawn=absent)
+        elif self.latent.marginal.low <= self.atom <= self.latent.marginal.high:
+            moved = self._mixed(x, worlds, drawn=absent)
+        else:
+            moved = self._censored(x, worlds, drawn=absent)
+        return np.where(gone, np.nan, moved)
 
-    @classmethod
-    def fit(cls, model: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:  # noqa: ARG003
-        """The model's own equation: there is nothing left to fit."""
-        (column,) = columns
-        return cls(model, column)
+    def _numbers(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
+        noise = self.latent.noise(x, worlds.here, worlds.chance(_TIE))
+        noise = np.where(drawn, self.latent.quantile(worlds.chance(_DRAWN)), noise)
+        moved = self.latent.value(self.latent.noise_of_twin(noise, worlds), worlds.there)
+        return np.where(self.latent.stays(worlds) & ~drawn, x, moved)
 
-    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """Moved by what the causes send more or less; the noise stays."""
-        i, n = self.column, len(x)
-        moved: Floats = x[:, i] + (self.model.expected(after, i, n) - self.model.expected(before, i, n))
-        return moved[:, None]
+    def _mixed(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
+        """The atom or not, then a number if not."""
+        assert self.at_atom is not None
+        at_atom = np.where(drawn, worlds.chance(_ATOM + 5) < self._share(worlds.here, len(x)), x == self.atom)
+        stays_at = self.at_atom.twins(at_atom.astype(np.float64), _shifted(worlds, _ATOM)) > 0.5
+        return np.where(stays_at, self.atom, self._numbers(x, worlds, drawn=drawn | at_atom))
 
-    def snapped(self, x: Floats) -> Floats:
-        """As it is: every number exists."""
-        return x[:, [self.column]]
+    def _censored(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
+        """One latent number whose end is the atom: everybody keeps their rank in it."""
+        latent, n = self.latent, len(x)
+        p, q = self._share(worlds.here, n), self._share(worlds.there, n)
+        noise = latent.noise(x, worlds.here, worlds.chance(_TIE))
+        at_low = self.atom < latent.marginal.low
+        rank = latent.rank(noise)
+        inside = rank if at_low else 1.0 - rank
+        at_atom = x == self.atom
+        place = np.where(at_atom, p * worlds.chance(_ATOM), p + (1.0 - p) * inside)
+        place = np.where(drawn, worlds.chance(_DRAWN), place)
+        left = np.clip((place - q) / np.maximum(1.0 - q, 1e-12), 0.0, 1.0)
+        there = left if at_low else 1.0 - left
+        moved = latent.noise_at(noise, there, fresh=drawn | at_atom)
+        numbers = latent.value(latent.noise_of_twin(moved, worlds), worlds.there)
+        same = latent.stays(worlds) & (p == q) & ~drawn
+        return np.where(same, x, np.where(place <= q, self.atom, numbers))
+
+    def _share(self, functions: Functions, n: int) -> Floats:
+        assert self.at_atom is not None
+        return np.ascontiguousarray(self.at_atom.probabilities(functions, n)[:, 1])
+
+    def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
+        absent = np.isnan(cells)
+        total = np.zeros(len(cells))
+        if self.missing is not None:
+            total += self.missing.log_likelihood(absent.astype(np.float64), functions)
+        at_atom = cells == self.atom
+        if self.at_atom is not None:
+            total += np.where(absent, 0.0, self.at_atom.log_likelihood(at_atom.astype(np.float64), functions))
+        x = np.where(absent, self.latent.marginal.center, cells)
+        return total + np.where(absent | at_atom, 0.0, self.latent.log_likelihood(x, functions))
+
+
+def fit_number(sample: Sample) -> Number:
+    """Fit the parts that the cells have, each to the people whom it is about.
+
+    Where the sensitive attribute must act, it must do so in one of the parts.
+    """
+    missing = np.isnan(sample.cells)
+    atom = common_value(sample.cells[~missing])
+    at_atom = sample.cells == atom
+    by_data = replace(sample, sensitive=sample.sensitive and None)
+    for_missing = _part(by_data, np.ones(len(missing), dtype=np.bool_), missing)
+    for_atom = None if np.isnan(atom) else _part(by_data, ~missing, at_atom)
+    acts = any(part is not None and 0 in part.causes for part in (for_missing, for_atom))
+    rest = ~missing & ~at_atom if for_atom is not None else ~missing
+    return Number(
+        latent=fit_latent(_of(by_data if acts else sample, rest, sample.cells)),
+        missing=for_missing,
+        atom=atom if for_atom is not None else float("nan"),
+        at_atom=for_atom,
+    )
+
+
+def _part(sample: Sample, rows: Bools, answer: Bools) -> Category | None:
+    """The yes/no part of some rows; None if too few say yes or no."""
+    yes, no = int((answer & rows).sum()), int((~answer & rows).sum())
+    return fit_category(_of(sample, rows, answer.astype(np.float64), levels=2)) if min(yes, no) >= _LEAST else None
+
+
+def _of(sample: Sample, rows: Bools, cells: Floats, levels: int = 0) -> Sample:
+    functions = {j: [np.ascontiguousarray(one[rows]) for one in some] for j, some in sample.functions.items()}
+    return replace(sample, cells=cells[rows], levels=levels, functions=functions, group=sample.group[rows])
+
+
+def _shifted(worlds: Worlds, purpose: int) -> Worlds:
+    """The same worlds, with chance of their own for a part."""
+    return replace(worlds, chance=lambda k: worlds.chance(purpose + k), coupling=None)

@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol, Self
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.mechanisms.basis import Basis
+from cfad_core.causal.mechanisms.design import Functions
 from cfad_core.core.arrays import Floats
 
-Messages = Mapping[int, Floats]  # by column, what it sends to its effects: (n,)
+Coupling: TypeAlias = Literal["fewest", "nominal", "ordered"]
+"""How the levels of a person and of their twin hang together, where the data cannot decide it."""
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """People and their twins, as far as the twins are made: what a mechanism makes a variable's cells of.
+
+    Attributes
+    ----------
+    here, there : functions of the causes, of people and of twins
+    group, twin_group : (n,), 0 or 1
+    chance : numbers between 0 and 1 (n,), the same for the same purpose; they belong to the person
+    coupling : instead of the mechanism's own
+    """
+
+    here: Functions
+    there: Functions
+    group: NDArray[np.intp]
+    twin_group: NDArray[np.intp]
+    chance: Callable[[int], Floats]
+    coupling: Coupling | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a mechanism is fitted to.
+
+    Attributes
+    ----------
+    cells : (n,), of the variable itself
+    levels : how many it has; 0 of a number
+    functions : of all variables that may be causes
+    bases : the same, to choose functions from
+    causes : in the graph; whether the sensitive attribute is one is said by ``sensitive``
+    group : (n,), 0 or 1
+    sensitive : whether the sensitive attribute acts; None: if the data support it
+    """
+
+    cells: Floats
+    levels: int
+    functions: Functions
+    bases: Mapping[int, Basis]
+    causes: tuple[int, ...]
+    group: NDArray[np.intp]
+    sensitive: bool | None = None
 
 
 class Mechanism(Protocol):
-    """How some columns of one variable come from their causes: one class for each kind of variable."""
+    """How one variable comes from its causes: one class for each kind of variable."""
 
     @property
-    def columns(self) -> tuple[int, ...]:
-        """The columns it answers for."""
+    def causes(self) -> frozenset[int]:
+        """The variables that it listens to."""
 
-    @staticmethod
-    def claims(model: StructuralModel, x: Floats, left: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Which of a variable's columns that are left this kind answers for; each group gets a mechanism of its own.
+    def twins(self, cells: Floats, worlds: Worlds) -> Floats:
+        """The cells (n,) of the twins of people who have these cells (n,); the same number where nothing changes."""
 
-        Parameters
-        ----------
-        x : (n, d), the rows that the model was learned from
-        """
-
-    @classmethod
-    def fit(cls, model: StructuralModel, columns: tuple[int, ...], everybody: Floats, sample: Floats) -> Self:
-        """The mechanism of one such group; see ``fit_mechanisms``."""
-
-    def twins(self, x: Floats, before: Messages, after: Messages, rng: np.random.Generator) -> Floats:
-        """What the columns of the twins of people x (n, d) hold, shape (n, columns).
-
-        Parameters
-        ----------
-        before, after : what the causes send to the people, and what they send to their twins
-        rng : for what is drawn; the same generator draws the same
-        """
-
-    def snapped(self, x: Floats) -> Floats:
-        """What the columns of x hold, moved to the nearest values that exist, shape (n, columns)."""
+    def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
+        """Of each person's cell, given their causes, (n,), up to a constant that is the same for all mechanisms of it."""

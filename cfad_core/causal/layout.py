@@ -1,0 +1,165 @@
+"""What the columns of encoded rows mean: which variable they belong to, and which values exist.
+
+A causal model speaks of *cells*, one a variable: the number itself (nan where it is missing), or the position of a
+level. Rows (n, d) become cells (n, v) and back without losing a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from cfad_core.core.arrays import Floats, Rows
+
+VariableKind: TypeAlias = Literal["number", "category"]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A variable that has one of a few levels.
+
+    Attributes
+    ----------
+    columns : positions of its columns
+    patterns : (levels, columns), what they hold at each level
+    """
+
+    columns: tuple[int, ...]
+    patterns: Floats
+
+    kind = "category"
+
+    def cells(self, x: Floats) -> Floats:
+        """The level of each row of x (n, d), (n,): the one whose pattern is nearest."""
+        distance = np.zeros((len(x), len(self.patterns)))
+        for k, column in enumerate(self.columns):
+            distance += np.abs(x[:, [column]] - self.patterns[:, k])
+        return distance.argmin(axis=1).astype(np.float64)
+
+    def write(self, x: Floats, cells: Floats) -> None:
+        """Write levels (n,) into rows x (n, d)."""
+        x[:, list(self.columns)] = self.patterns[cells.astype(np.intp)]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A variable that is a number.
+
+    Attributes
+    ----------
+    column : position of its column
+    mark : position of the column that marks missing cells; -1 if there is none
+    fill, absent, present : what the two columns hold where the cell is missing, and the mark of one that is not
+    """
+
+    column: int
+    mark: int = -1
+    fill: float = 0.0
+    absent: float = 0.0
+    present: float = 0.0
+
+    kind = "number"
+
+    def cells(self, x: Floats) -> Floats:
+        """The number of each row of x (n, d), nan where it is missing, (n,)."""
+        if self.mark < 0:
+            return x[:, self.column].copy()
+        missing = np.abs(x[:, self.mark] - self.absent) < np.abs(x[:, self.mark] - self.present)
+        return np.where(missing, np.nan, x[:, self.column])
+
+    def write(self, x: Floats, cells: Floats) -> None:
+        """Write numbers (n,), nan for a missing one, into rows x (n, d)."""
+        missing = np.isnan(cells)
+        x[:, self.column] = np.where(missing, self.fill, cells)
+        if self.mark >= 0:
+            x[:, self.mark] = np.where(missing, self.absent, self.present)
+
+
+Shape: TypeAlias = Levels | Amount
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The variables of encoded rows.
+
+    Attributes
+    ----------
+    names : of the v variables, the sensitive attribute first
+    shapes : what each of them is
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+
+    @property
+    def kinds(self) -> tuple[VariableKind, ...]:
+        return tuple("category" if isinstance(shape, Levels) else "number" for shape in self.shapes)
+
+    def cells(self, x: Floats) -> Floats:
+        """(n, v), of rows x (n, d)."""
+        return np.column_stack([shape.cells(x) for shape in self.shapes])
+
+    def rows(self, x: Floats, cells: Mapping[int, Floats]) -> Floats:
+        """The rows x (n, d) with other cells (n,), by variable; all others keep every bit."""
+        result = x.copy()
+        for i, values in cells.items():
+            before = self.shapes[i].cells(x)
+            moved = (values != before) & ~(np.isnan(values) & np.isnan(before))
+            some = result[moved]
+            self.shapes[i].write(some, values[moved])
+            result[moved] = some
+        return result
+
+
+def fit_layout(
+    x: Floats, variables: Sequence[str], kinds: Mapping[str, VariableKind], marks: Mapping[str, tuple[float, float]]
+) -> Layout:
+    """The layout of rows x (n, d), given the variable of each column; the sensitive attribute is the first one.
+
+    Parameters
+    ----------
+    kinds : by variable
+    marks : by number that marks missing cells, what its two columns hold where the cell is missing
+    """
+    names = tuple(dict.fromkeys(variables))
+    belongs = {name: tuple(k for k, variable in enumerate(variables) if variable == name) for name in names}
+    return Layout(names, tuple(_shape(x, belongs[name], kinds[name], marks.get(name)) for name in names))
+
+
+def _shape(x: Floats, columns: tuple[int, ...], kind: VariableKind, missing: tuple[float, float] | None) -> Shape:
+    """A number with two values at most is a variable with levels, too: nothing lies between them."""
+    if kind == "category":
+        return Levels(columns, _level_patterns(x, columns))
+    amount = _amount(x, columns, missing)
+    cells = amount.cells(x)
+    known = np.unique(cells[~np.isnan(cells)])
+    if len(known) > 2:
+        return amount
+    values = np.concatenate([known, [np.nan] if np.isnan(cells).any() else []])
+    patterns = np.zeros((len(values), x.shape[1]))
+    amount.write(patterns, values)
+    return Levels(columns, patterns[:, list(columns)])
+
+
+def _amount(x: Floats, columns: tuple[int, ...], missing: tuple[float, float] | None) -> Amount:
+    if missing is None or len(columns) == 1:
+        return Amount(columns[0])
+    fill, absent = missing
+    marks = x[:, columns[1]]
+    others = marks[marks != absent]
+    return Amount(columns[0], columns[1], fill, absent, float(others[0]) if len(others) else -absent)
+
+
+def _level_patterns(x: Floats, columns: tuple[int, ...]) -> Floats:
+    if len(columns) == 1:
+        return np.unique(x[:, columns[0]])[:, None]
+    chosen = x[:, list(columns)]
+    return np.where(np.eye(len(columns)) > 0.0, chosen.max(), chosen.min())
+
+
+def positions(cells: Floats) -> Rows:
+    """Levels (n,) as indices."""
+    return cells.astype(np.intp)

@@ -1,0 +1,171 @@
+"""From rows to a causal model: the front door of Phase One.
+
+The graph comes from a search that needs no common scale (``order_search``); where the columns share one, least squares
+decides the directions that likelihood leaves open (``shared_scale``). Then every variable that the sensitive attribute
+reaches gets its mechanism. What the attribute reaches is what depends on it: where a dependence is left that the graph
+does not explain, the attribute becomes a cause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from cfad_core.causal.additive import AdditiveModel
+from cfad_core.causal.dependence import depends_on, holm
+from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.discovery.order_search import LearnedGraph, OrderSearch
+from cfad_core.causal.discovery.search import Search
+from cfad_core.causal.discovery.shared_scale import SharedScale
+from cfad_core.causal.graph import allowed_edges, descendants, required_edges, topological_order
+from cfad_core.causal.layout import Layout
+from cfad_core.causal.mechanisms import Mechanism
+from cfad_core.causal.model import Graph, StructuralModel, fit_bases, fit_mechanism
+from cfad_core.causal.strengths import edge_strengths
+from cfad_core.core.arrays import Bools, Floats, Rows
+from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.progress import Progress
+from cfad_core.core.threads import one_thread
+
+CausalModel: TypeAlias = StructuralModel | AdditiveModel
+
+STAGE = "mechanisms"
+DEPENDS = 0.01  # adjusted p-value below which a variable depends on the sensitive attribute beyond chance
+
+
+def learn_additive(
+    x: Floats, columns: Columns, config: DiscoveryConfig, knowledge: Knowledge, seed: int, progress: Progress
+) -> AdditiveModel:
+    """The paper's model of rows x (n, d): a graph autoencoder, and additive noise."""
+    return Search.prepare(x, columns, config, knowledge).with_graph_autoencoder(x, seed, progress)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """All that models of the same rows, or of parts of them, share.
+
+    Attributes
+    ----------
+    x : (n, d), the rows
+    cells : (n, v), the same by variable
+    allowed, required : (v, v), what knowledge leaves open, and what it demands
+    orders : the search without a common scale; None where it is not needed
+    shared : the search on a shared scale; None where the columns do not share one
+    trusts_shared : whether the latter decides alone, because rows were chosen by their label
+    sensitive_is_root : whether nothing causes the sensitive attribute
+    """
+
+    x: Floats
+    layout: Layout
+    cells: Floats
+    allowed: Bools
+    required: Bools
+    orders: OrderSearch | None
+    shared: SharedScale | None
+    trusts_shared: bool
+    sensitive_is_root: bool
+
+    @staticmethod
+    @one_thread()
+    def prepare(
+        x: Floats, columns: Columns, config: DiscoveryConfig, knowledge: Knowledge, progress: Progress
+    ) -> Learner:
+        """Check the rows x (n, d), whose sensitive column holds -1 and +1, and settle how to look for the graph.
+
+        Raises
+        ------
+        InvalidDataError, InvalidConfigError
+            If the rows or the knowledge cannot be used.
+        """
+        columns.check(x)
+        layout = columns.layout(x)
+        allowed = allowed_edges(layout.names, columns.sensitive, knowledge)
+        cells = layout.cells(x)
+        required = required_edges(layout.names, knowledge)
+        selected = columns.suit_score_matching(x)
+        open_question = bool((allowed & ~required).any())
+        shared = open_question and columns.share_a_scale(x)
+        return Learner(
+            x=x,
+            layout=layout,
+            cells=cells,
+            allowed=allowed,
+            required=required,
+            orders=OrderSearch.prepare(cells, layout.kinds, allowed, required, progress)
+            if open_question and not selected
+            else None,
+            shared=SharedScale.prepare(x, columns, config, knowledge, progress) if shared else None,
+            trusts_shared=selected,
+            sensitive_is_root=not allowed[:, 0].any(),
+        )
+
+    @one_thread()
+    def learn(
+        self, rows: Rows | None, seed: int, progress: Progress, start: StructuralModel | None = None
+    ) -> StructuralModel:
+        """The model of all rows, or of some; ``start`` is that of all rows, near which a part's is."""
+        edges, direction = self._graph(rows, seed, progress, start)
+        cells = self.cells if rows is None else self.cells[rows]
+        bases = fit_bases(cells, self.layout)
+        functions = {j: basis.functions(cells[:, j]) for j, basis in bases.items()}
+        edges, mechanisms = self._mechanisms(edges, cells, (bases, functions), progress)
+        strengths = edge_strengths(cells, bases, functions, edges)
+        graph = Graph(edges, strengths, np.where(edges, np.where(direction > 0.0, direction, 1.0), 0.0))
+        reached = descendants(edges, 0)
+        heard = {j for i in reached for j in np.flatnonzero(edges[:, i])} | {0}
+        return StructuralModel(
+            layout=self.layout,
+            graph=graph,
+            bases={j: bases[j] for j in sorted(heard)},
+            mechanisms={i: mechanisms[i] for i in sorted(reached)},
+            seed=seed,
+        )
+
+    def _graph(
+        self, rows: Rows | None, seed: int, progress: Progress, start: StructuralModel | None
+    ) -> tuple[Bools, Floats]:
+        """Edges (v, v), and the share of equally good graphs in which each points this way."""
+        if self.orders is None and self.shared is None:
+            return self.required, self.required.astype(np.float64)
+        shared = None if self.shared is None else self.shared.edges(rows, seed, progress)
+        if self.orders is None:
+            assert shared is not None
+            return shared, shared.astype(np.float64)
+        warm = None if start is None else start.graph.edges
+        found = self.orders.learn(rows, seed, progress, start=warm)
+        if shared is not None and self.orders.prefers(shared, found, rows):
+            return shared, shared.astype(np.float64)
+        return found.edges, found.direction
+
+    def _mechanisms(
+        self, edges: Bools, cells: Floats, parts: tuple[dict, dict], progress: Progress
+    ) -> tuple[Bools, dict[int, Mechanism]]:
+        """The mechanism of every variable that may be reached, and the graph with what they add to it."""
+        edges = edges.copy()
+        depends = self._depends(cells)
+        fitted: dict[int, Mechanism] = {}
+        order = topological_order(edges)
+        for place, i in enumerate(order):
+            if i == 0:
+                continue
+            progress.check(STAGE)
+            causes = [int(j) for j in np.flatnonzero(edges[:, i])]
+            reached = descendants(edges, 0)
+            if not (depends[i] or set(causes) & (reached | {0})):
+                continue  # nothing suggests that the sensitive attribute reaches it
+            must = bool(edges[0, i]) or (depends[i] and not set(causes) & reached)
+            acts = True if must else (None if self.allowed[0, i] and self.sensitive_is_root else False)
+            fitted[i] = fit_mechanism(i, causes, cells, self.layout, parts, acts)
+            if 0 in fitted[i].causes:
+                edges[0, i] = True
+            progress.tick(STAGE, place + 1, len(order))
+        return edges, fitted
+
+    def _depends(self, cells: Floats) -> Bools:
+        """(v,), which variables differ between the groups beyond chance and may be caused by the attribute."""
+        if not self.sensitive_is_root:
+            return np.zeros(len(self.allowed), dtype=np.bool_)
+        found: Bools = (holm(depends_on(cells, self.layout.kinds)) < DEPENDS) & self.allowed[0]
+        return found
