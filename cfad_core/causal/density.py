@@ -57,7 +57,8 @@ class Density:
         height = np.exp(self.weights @ _AT_BORDERS - self.log_normaliser)
         below = np.concatenate([[0.0], np.cumsum((height[1:] + height[:-1]) / 2.0)])
         v = _bent((u - self.centre) / self.scale)[1]
-        return np.clip(np.interp(v, _BORDERS, below / below[-1]), _LOWEST, 1.0 - _LOWEST)
+        share: Floats = np.clip(np.interp(v, _BORDERS, below / below[-1]), _LOWEST, 1.0 - _LOWEST)
+        return share
 
 
 def fit_density(u: Floats) -> Density:
