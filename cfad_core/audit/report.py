@@ -8,14 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.evaluation.bounds import Bounds, flag_rate_bounds
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
 from cfad_core.evaluation.intervals import Interval, Intervals, ResampledScores, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
-from cfad_core.evaluation.verdict import Evidence, verdict
+from cfad_core.evaluation.verdict import Evidence, evidence_lines, verdict
 
 _POINTS = 201  # of a curve on the screen, fewer where there are few people
 
@@ -28,13 +31,17 @@ class MethodScores:
     ----------
     train : of the rows the threshold is taken from
     factual : (n,), of the test people as they are
-    counterfactual, independent : (n,), of their twins by the audit's own causal model and by the independent judge
+    counterfactual : (n,), of the twins that are shown
+    truth : (n,), of their true twins, where these are known
+    judged : (R, m), of R twins of each judged person, by causal models that the detector does not know: those of one
+        model next to each other
     """
 
     train: Floats
     factual: Floats
     counterfactual: Floats
-    independent: Floats
+    truth: Floats | None
+    judged: Floats
 
 
 @dataclass(frozen=True)
@@ -46,21 +53,27 @@ class ReportBasis:
     groups : which of the people (n,) belong to each group, that of -1 first
     sensitive : (n,), their group as -1 or +1
     is_anomaly : (n,), None without labels
+    judged : (m,), positions of the people whom other causal models judged
+    judges : how many such models there are
     attribute : the name of the sensitive attribute
     has_path : whether it affects anything in the audit's own graph
-    draws_categories : whether it affects a category, for which models draw a value
+    is_additive : whether twins are the paper's, which need not be legal people
     graph_was_given : rather than learned
     quantile : of the training scores that sets the threshold
+    checks : whether the causal model passes its tests
     """
 
     groups: dict[str, Bools]
     sensitive: Floats
     is_anomaly: Bools | None
+    judged: NDArray[np.int64]
+    judges: int
     attribute: str
     has_path: bool
-    draws_categories: bool
+    is_additive: bool
     graph_was_given: bool
     quantile: float
+    checks: ModelChecks | None
 
 
 @dataclass(frozen=True)
@@ -99,16 +112,19 @@ class MethodReport:
 
     @cached_property
     def curves(self) -> Curves:
-        """The scores, sorted once."""
-        scores, labels = self.scores, self.basis.is_anomaly
-        groups = {
-            name: ScoreCurve(
-                scores.factual[rows], scores.counterfactual[rows], None if labels is None else labels[rows]
-            )
-            for name, rows in self.basis.groups.items()
-        }
-        own = ScoreCurve(scores.factual, scores.counterfactual, labels)
-        return Curves(own, ScoreCurve(scores.factual, scores.independent, labels), groups)
+        """The scores, sorted once: of people and of their true twins, or else of all twins that other models made."""
+        everybody = np.ones(len(self.scores.factual), dtype=np.bool_)
+        return Curves(self._curve(everybody), {name: self._curve(rows) for name, rows in self.basis.groups.items()})
+
+    def _curve(self, rows: Bools) -> ScoreCurve:
+        """Of some people (n,)."""
+        scores, labels, judged = self.scores, self.basis.is_anomaly, self.basis.judged
+        is_anomaly = None if labels is None else labels[rows]
+        if scores.truth is not None:
+            return ScoreCurve(scores.factual[rows], scores.truth[rows], is_anomaly)
+        place = np.cumsum(rows) - 1
+        chosen = rows[judged]
+        return ScoreCurve(scores.factual[rows], scores.judged[:, chosen], is_anomaly, place[judged[chosen]])
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -119,8 +135,21 @@ class MethodReport:
         return self.metrics if threshold == self.threshold else evaluate(self.curves, threshold)
 
     def flags_at(self, threshold: float) -> tuple[Bools, Bools]:
-        """Who is flagged, and whose twin is by the own causal model, (n,) each."""
+        """Who is flagged, and whose shown twin is, (n,) each."""
         return self.scores.factual > threshold, self.scores.counterfactual > threshold
+
+    def change_probability(self, threshold: float) -> Floats:
+        """How likely the outcome of each person changes, (n,): the share of their twins with another one.
+
+        By the true twin where it is known; nan for people whom no other model judged.
+        """
+        here = self.scores.factual > threshold
+        if self.scores.truth is not None:
+            return (here != (self.scores.truth > threshold)).astype(np.float64)
+        found = np.full(len(here), np.nan)
+        judged = self.basis.judged
+        found[judged] = ((self.scores.judged > threshold) != here[judged]).mean(axis=0)
+        return found
 
     @cached_property
     def grid(self) -> Floats:
@@ -132,15 +161,14 @@ class MethodReport:
     def quantile_curve(self) -> list[dict[str, float | None]]:
         """The trade-off at the paper's nine quantiles."""
         thresholds = np.quantile(self._train, PAPER_QUANTILES)
-        own, judged = self.curves.own.at(thresholds), self.curves.independent.at(thresholds)
+        found = self.curves.people.at(thresholds)
         return [
             {
                 "quantile": quantile,
                 "threshold": float(thresholds[k]),
-                "macro_f1": defined(own.macro_f1[k]),
-                "changing_ratio": defined(own.changing_ratio[k]),
-                "changing_ratio_independent": defined(judged.changing_ratio[k]),
-                "flag_rate": defined(own.flag_rate[k]),
+                "macro_f1": defined(found.macro_f1[k]),
+                "changing_ratio": defined(found.changing_ratio[k]),
+                "flag_rate": defined(found.flag_rate[k]),
             }
             for k, quantile in enumerate(PAPER_QUANTILES)
         ]
@@ -152,20 +180,40 @@ class MethodReport:
         """What the intervals come from."""
         if self.stability is None:
             return None
-        return self.stability.resampled(self.method, self.scores.factual, self.basis.sensitive)
+        judged, basis = self.basis.judged, self.basis
+        twins = self.scores.judged.reshape(basis.judges, -1, len(judged))
+        return ResampledScores(self.scores.factual[judged], twins, basis.sensitive[judged], self.stability.seed)
 
     @cached_property
     def intervals(self) -> Intervals | None:
         """The interval of each number at the method's threshold."""
-        return None if self.resampled is None else self.resampled.at(self.threshold)
+        if self.resampled is None:
+            return None
+        found = self.resampled.at(self.threshold)
+        return dataclasses.replace(found, changing_ratio=self._bounded(found.changing_ratio, self.threshold))
 
     def changing_ratio_interval(self, threshold: float) -> Interval | None:
-        """The interval of the changing ratio at a threshold."""
+        """The interval of the changing ratio at a threshold, within the bounds that the flag rates set."""
         if self.resampled is None or self.intervals is None:
             return None
         if threshold == self.threshold:
             return self.intervals.changing_ratio
-        return interval(self.resampled.changing_ratio(np.array([threshold]))[:, 0])
+        return self._bounded(interval(self.resampled.changing_ratio(np.array([threshold]))[:, 0]), threshold)
+
+    def _bounded(self, found: Interval | None, threshold: float) -> Interval | None:
+        bounds = self.bounds_at(threshold)
+        return found if found is None or bounds is None else bounds.clip(found)
+
+    def bounds_at(self, threshold: float) -> Bounds | None:
+        """What the flag rates of the groups allow without any causal model; None where that does not hold."""
+        checks = self.basis.checks
+        if self.basis.is_additive or checks is None or not checks.groups_are_comparable:
+            return None
+        here = self.scores.factual > threshold
+        first, second = (here[rows] for rows in self.basis.groups.values())
+        if not len(first) or not len(second):
+            return None
+        return flag_rate_bounds(float(first.mean()), float(second.mean()), len(first), len(second))
 
     @cached_property
     def band(self) -> tuple[Floats, Floats] | None:
@@ -174,54 +222,68 @@ class MethodReport:
 
     def model_error(self, threshold: float) -> float | None:
         """Share of people whose outcome model error alone changes."""
-        if self.stability is None or threshold == self.threshold:
-            return self._model_error
-        return self.stability.model_error(self.method, self.scores.factual, threshold)
-
-    @cached_property
-    def _model_error(self) -> float | None:
-        """At the method's threshold."""
         if self.stability is None:
             return None
-        return self.stability.model_error(self.method, self.scores.factual, self.threshold)
+        score = self.scores.factual[self.basis.judged]
+        return self.stability.model_error(self.method, score, threshold)
+
+    def halves_differ(self, threshold: float) -> float | None:
+        """By how much the changing ratios of two models that share no row differ: the median over pairs."""
+        if self.resampled is None:
+            return None
+        ratios = self.resampled.ratios_of_models(threshold)
+        return float(np.median(np.abs(ratios[0::2] - ratios[1::2])))
 
     def plausible_changing_ratio(self, threshold: float) -> float | None:
-        """The changing ratio, by the own causal model, of the people whose twin is not far from any real person."""
+        """The changing ratio of the people whose twin is not far from any real person."""
         if self.stability is None or self.stability.plausibility.far.all():
             return None
-        here, there = self.flags_at(threshold)
-        return float((here != there)[~self.stability.plausibility.far].mean())
+        return defined(self._curve(~self.stability.plausibility.far).at(threshold).changing_ratio)
 
     # The verdict
 
     def evidence_at(self, threshold: float) -> Evidence:
         """What the verdict is made of.
 
-        The edge that carries it is known at the audit's own threshold only; and how plausible twins are only of the
-        own model's, which are others than those behind the interval where categories are drawn.
+        The edge that carries it, and the span over assumptions, are known at the audit's own threshold only.
         """
-        metrics, found, stability = self.metrics_at(threshold), self.basis, self.stability
+        metrics, basis, stability, checks = self.metrics_at(threshold), self.basis, self.stability, self.basis.checks
         known: dict[str, Any] = {}
+        bounds = self.bounds_at(threshold)
         if stability is not None:
             known = {
                 "interval": self.changing_ratio_interval(threshold),
                 "model_error": self.model_error(threshold),
+                "halves_differ": self.halves_differ(threshold),
                 "graphs": len(stability.graphs),
                 "graphs_without_path": stability.without_path,
                 "carrier": stability.edge_cuts.carrier(self.method) if threshold == self.threshold else None,
-                "implausible": None if found.draws_categories else float(stability.plausibility.far.mean()),
+            }
+        if checks is not None:
+            known |= {
+                "twin_test": checks.twin_test,
+                "unexplained": checks.unexplained,
+                "better_fit": checks.better_fit,
+                "selected_rows": checks.rows_were_selected,
+                "span": checks.span_of(self.method, metrics.changing_ratio) if threshold == self.threshold else None,
             }
         return Evidence(
             method=self.label,
-            sensitive=found.attribute,
-            has_path=found.has_path,
-            changing_ratio=metrics.changing_ratio,
-            changing_ratio_independent=metrics.changing_ratio_independent,
+            sensitive=basis.attribute,
+            ratio=metrics.changing_ratio,
+            has_path=basis.has_path,
             flag_rate=metrics.flag_rate,
             auc_roc=metrics.auc_roc,
-            was_given=found.graph_was_given,
+            bounds=None if bounds is None else (bounds.low, bounds.high),
+            was_given=basis.graph_was_given,
+            known_truth=self.scores.truth is not None,
+            additive=basis.is_additive,
             **known,
         )
+
+    def evidence_lines_at(self, threshold: float) -> list[str]:
+        """What supports the number, a sentence each."""
+        return evidence_lines(self.evidence_at(threshold))
 
     def verdict_at(self, threshold: float) -> str:
         """One careful line, at any threshold."""
@@ -254,11 +316,6 @@ class MethodReport:
         return score_densities(sets, bins=bins, log=log)
 
     @property
-    def scores_twins_alike(self) -> bool:
-        """Whether everybody and their twin get the same score, as twin scoring guarantees by construction."""
-        return np.array_equal(self.scores.factual, self.scores.counterfactual)
-
-    @property
     def is_positive(self) -> bool:
         """Whether all scores are above 0, as logarithmic scales need."""
         return bool(self.scores.factual.min() > 0.0 and self.scores.counterfactual.min() > 0.0)
@@ -273,6 +330,6 @@ class MethodReport:
         }
         if self.intervals is not None:
             found["intervals"] = dataclasses.asdict(self.intervals)
-            found["placebo_floor"] = self.model_error(self.threshold)
+            found["model_error"] = self.model_error(self.threshold)
             found["changing_ratio_without_far"] = self.plausible_changing_ratio(self.threshold)
         return found

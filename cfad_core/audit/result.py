@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.notices import result_notices
 from cfad_core.audit.report import MethodReport, MethodScores, ReportBasis
 from cfad_core.audit.stability import Stability
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.additive import AdditiveModel
+from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.data.encoding import Encoding
@@ -30,15 +32,17 @@ class People:
     row : position of each person in the table they came from
     is_anomaly : None without labels
     factual : as they are
-    counterfactual : their twins by the audit's own causal model
-    independent : their twins by the independent judge
+    counterfactual : their twins by the audit's own causal model, the first draw: those that are shown
+    truth : their true twins, where these are known
+    judged : (m,), positions of those whom the judges made twins of
     """
 
     row: NDArray[np.int64]
     is_anomaly: Bools | None
     factual: Floats
     counterfactual: Floats
-    independent: Floats
+    truth: Floats | None
+    judged: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,7 @@ class Provenance:
     data_digest : sha256 of all tables that were given
     seconds : wall time by stage
     versions : of the packages that computed
-    n_train, n_train_normal : training rows, and the normal ones among them that the detectors learned from. The own
-        causal model learned from all training rows if the true twins were known, else from half of them
+    n_train, n_train_normal : training rows, and the normal ones among them that the detectors learned from
     """
 
     data_digest: str
@@ -70,8 +73,9 @@ class AuditResult:
     roles, config : what was asked
     settings : of Phase Two as they were used, with what was left to the data filled in
     encoding, model, detectors : what scores new rows
-    judge : the independent causal model, or None if the true twins were known
     people, scores : the test rows and their scores by method
+    judges : how many causal models of other rows judged the people; none if the true twins were known and enough
+    checks : whether the causal model passes its tests, if they were run
     stability : what is uncertain about it, if that was measured
     notices : what the reader must know about the table, the graph and the detectors
     provenance : what it was made from
@@ -81,11 +85,12 @@ class AuditResult:
     config: AuditConfig
     settings: DetectorConfig
     encoding: Encoding
-    model: StructuralModel
-    judge: StructuralModel | None
+    model: CausalModel
     detectors: dict[str, AnyDetector]
     people: People
     scores: dict[str, MethodScores]
+    judges: int
+    checks: ModelChecks | None
     stability: Stability | None
     notices: tuple[Finding, ...]
     provenance: Provenance
@@ -103,11 +108,14 @@ class AuditResult:
             groups=self.groups,
             sensitive=self.people.factual[:, 0],
             is_anomaly=self.people.is_anomaly,
+            judged=self.people.judged,
+            judges=self.judges,
             attribute=self.model.sensitive,
-            has_path=bool(self.model.affected),
-            draws_categories=self.draws_categories,
+            has_path=bool(self.model.affected_names),
+            is_additive=isinstance(self.model, AdditiveModel),
             graph_was_given=self.config.knowledge.complete,
             quantile=self.config.quantile,
+            checks=self.checks,
         )
         return {
             method: MethodReport(method, label_of(method), scores, basis, self.stability)
@@ -121,11 +129,9 @@ class AuditResult:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """All that the reader must know, also about what was found."""
-        return (*self.notices, *result_notices(self.reports, self.config))
+        return (*self.notices, *result_notices(self.reports, self.config, older=self.is_of_older_engine))
 
-    @cached_property
-    def draws_categories(self) -> bool:
-        """Whether the sensitive attribute affects a category, or a column with two values, which models draw."""
-        categories = {variable.name for variable in self.encoding.variables if variable.kind == "category"}
-        two_valued = self.model.slope is not None and any(self.model.slope[i] != 0.0 for i in self.model.affected)
-        return two_valued or bool(categories & set(self.model.affected_names))
+    @property
+    def is_of_older_engine(self) -> bool:
+        """Whether it was made before every variable had a mechanism of its own."""
+        return isinstance(self.model, AdditiveModel) and self.config.discovery.mode != "paper"

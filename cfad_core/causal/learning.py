@@ -8,7 +8,7 @@ does not explain, the attribute becomes a cause.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -32,6 +32,8 @@ from cfad_core.core.threads import one_thread
 CausalModel: TypeAlias = StructuralModel | AdditiveModel
 
 STAGE = "mechanisms"
+_MOST_CAUSES = 8  # of a saturated mechanism
+_AS_GOOD = 10.0  # log-likelihood that a graph may lack and still be as good: about the price of an edge
 DEPENDS = 0.01  # adjusted p-value below which a variable depends on the sensitive attribute beyond chance
 
 
@@ -133,10 +135,11 @@ class Learner:
         if self.orders is None:
             assert shared is not None
             return shared, shared.astype(np.float64)
-        warm = None if start is None else start.graph.edges
-        found = self.orders.learn(rows, seed, progress, start=warm)
-        if shared is not None and self.orders.prefers(shared, found, rows):
-            return shared, shared.astype(np.float64)
+        found = self.orders.learn(rows, seed, progress, None if start is None else _as_start(start))
+        if shared is not None:
+            theirs, ours = (self.orders.criterion(edges, rows, progress) for edges in (shared, found.edges))
+            if theirs > ours - _AS_GOOD:
+                return shared, shared.astype(np.float64)
         return found.edges, found.direction
 
     def _mechanisms(
@@ -163,9 +166,57 @@ class Learner:
             progress.tick(STAGE, place + 1, len(order))
         return edges, fitted
 
+    def unexplained(self, model: StructuralModel) -> tuple[str, ...]:
+        """Variables that differ between the groups beyond chance, but that the attribute does not reach in the graph."""
+        if not self.sensitive_is_root:
+            return ()
+        adjusted = holm(depends_on(self.cells, self.layout.kinds))
+        reached = set(model.affected)
+        return tuple(
+            name for i, name in enumerate(self.layout.names) if i and adjusted[i] < DEPENDS and i not in reached
+        )
+
+    @one_thread()
+    def saturated(self, model: StructuralModel, progress: Progress) -> StructuralModel:
+        """The same model, but that every variable listens to those before it in the causal order.
+
+        Where there are many, to the ones that say most about it alone.
+        """
+        bases = fit_bases(self.cells, self.layout)
+        functions = {j: basis.functions(self.cells[:, j]) for j, basis in bases.items()}
+        edges, mechanisms = model.graph.edges.copy(), {}
+        for place, i in enumerate(model.order):
+            if i not in model.affected:
+                continue
+            progress.check(STAGE)
+            earlier = model.order[:place]
+            own = [int(j) for j in np.flatnonzero(edges[:, i])]
+            says = {
+                j: abs(float(edge_strengths(self.cells, bases, functions, _single(edges.shape, j, i))[j, i]))
+                for j in earlier
+                if j not in own
+            }
+            more = sorted(says, key=lambda j: -says[j])[: max(0, _MOST_CAUSES - len(own))]
+            acts = True if self.sensitive_is_root and 0 in earlier else bool(edges[0, i])
+            mechanisms[i] = fit_mechanism(i, sorted({*own, *more}), self.cells, self.layout, (bases, functions), acts)
+        return replace(model, bases=bases, mechanisms=mechanisms)
+
     def _depends(self, cells: Floats) -> Bools:
         """(v,), which variables differ between the groups beyond chance and may be caused by the attribute."""
         if not self.sensitive_is_root:
             return np.zeros(len(self.allowed), dtype=np.bool_)
         found: Bools = (holm(depends_on(cells, self.layout.kinds)) < DEPENDS) & self.allowed[0]
         return found
+
+
+def _single(shape: tuple[int, ...], j: int, i: int) -> Bools:
+    """A graph with one edge."""
+    edge = np.zeros(shape, dtype=np.bool_)
+    edge[j, i] = True
+    return edge
+
+
+def _as_start(model: StructuralModel) -> LearnedGraph:
+    """The graph of a model as a place to start from."""
+    nothing = np.zeros(model.graph.edges.shape)
+    return LearnedGraph(model.graph.edges, tuple(model.order), nothing, nothing)

@@ -69,7 +69,7 @@ class ResampledScores:
     Parameters
     ----------
     score : (m,), of the people as they are
-    twin_scores : (B, m), of their twins by each model
+    twin_scores : (B, K, m), of K twins each by every model
     sensitive : (m,), -1 or +1
     seed : of the samples
     """
@@ -83,11 +83,12 @@ class ResampledScores:
             self._rows.append(rng.integers(0, len(score), len(score)).astype(np.int32))
             self._unseen[b] = rng.poisson(0.5)
         self._curves = [ScoreCurve(here, there) for here, there, _ in self._samples()]
+        self._whole = (score, twin_scores)
 
     def _samples(self) -> Iterator[tuple[Floats, Floats, Floats]]:
         """Scores, twins' scores and groups of each model's sample."""
         for (score, twins, sensitive), rows in zip(self._people, self._rows, strict=True):
-            yield score[rows], twins[rows], sensitive[rows]
+            yield score[rows], twins[:, rows], sensitive[rows]
 
     def changing_ratio(self, threshold: Floats) -> Floats:
         """By each model at each threshold, (B, thresholds).
@@ -98,6 +99,12 @@ class ResampledScores:
         ratio, m = self._of_curves(threshold, lambda at: at.changing_ratio), self._curves[0].n
         smoothed: Floats = np.minimum(1.0, (ratio * m + self._unseen) / (m + 1.0))
         return smoothed
+
+    def ratios_of_models(self, threshold: float) -> Floats:
+        """The changing ratio by each model over all people, (B,)."""
+        score, twins = self._whole
+        ratios: Floats = ((twins > threshold) != (score > threshold)).mean(axis=(1, 2))
+        return ratios
 
     def band(self, threshold: Floats) -> tuple[Floats, Floats]:
         """Bounds of the changing ratio at each threshold."""
@@ -147,4 +154,5 @@ def _size(signed: Interval | None) -> Interval | None:
 
 def _distance(here: Floats, there: Floats, sensitive: Floats) -> float:
     groups = (sensitive < 0.0, sensitive > 0.0)
-    return float(np.max([distances(here[rows], there[rows]).kolmogorov_smirnov for rows in groups]))  # nan stays nan
+    first = there[0]  # one twin of each person, as a distance is between two samples of one size
+    return float(np.max([distances(here[rows], first[rows]).kolmogorov_smirnov for rows in groups]))  # nan stays nan

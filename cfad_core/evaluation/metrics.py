@@ -79,8 +79,7 @@ class Metrics:
     Attributes
     ----------
     n, n_anomaly : people in the test rows, and anomalies among them (None without labels)
-    changing_ratio : share of people whose outcome changes, by the audit's own causal model
-    changing_ratio_independent : the same by the independent judge: another causal model, or the true twins
+    changing_ratio : share of people whose outcome changes
     newly_flagged, newly_cleared : the two directions of ``changing_ratio``
     groups : by group name, ``GROUP_METRICS`` by their names
     flag_rate_difference, flag_rate_ratio : largest minus, and smallest over largest, flag rate of the groups
@@ -95,7 +94,6 @@ class Metrics:
     auc_roc: Value
     macro_f1: Value
     changing_ratio: Value
-    changing_ratio_independent: Value
     newly_flagged: Value
     newly_cleared: Value
     groups: dict[str, dict[str, Value]]
@@ -119,8 +117,7 @@ HEADLINE: dict[str, HeadlineMetric] = {
     "auc_roc": HeadlineMetric("AUC-ROC", "AUC-ROC", "high"),
     "macro_f1": HeadlineMetric("Macro-F1", "Macro-F1", "high"),
     "flag_rate": HeadlineMetric("flagged", "flagged"),
-    "changing_ratio": HeadlineMetric("changes (own model)", "changing ratio", "low"),
-    "changing_ratio_independent": HeadlineMetric("changes (judge)", "changing ratio by the judge", "low"),
+    "changing_ratio": HeadlineMetric("outcome changes", "changing ratio", "low"),
 }
 
 
@@ -130,35 +127,33 @@ class Curves:
 
     Attributes
     ----------
-    own, independent : of all people and their twins, by the audit's own causal model and by the independent judge
-    groups : by group name, twins by the own model
+    people : of all people and their twins
+    groups : the same by group name
     """
 
-    own: ScoreCurve
-    independent: ScoreCurve
+    people: ScoreCurve
     groups: Mapping[str, ScoreCurve]
 
 
 def evaluate(curves: Curves, threshold: float) -> Metrics:
     """All metrics of a detector at one threshold."""
-    own, judged = curves.own.at(threshold), curves.independent.at(threshold)
+    found = curves.people.at(threshold)
     groups = {name: evaluate_group(curve, threshold) for name, curve in curves.groups.items()}
 
     def over_groups(name: str) -> list[Value]:
         return [group[name] for group in groups.values()]
 
     return Metrics(
-        n=curves.own.n,
-        n_anomaly=curves.own.n_anomaly,
+        n=curves.people.n,
+        n_anomaly=curves.people.n_anomaly,
         threshold=threshold,
-        flag_rate=defined(own.flag_rate),
-        auc_pr=curves.own.auc_pr,
-        auc_roc=curves.own.auc_roc,
-        macro_f1=defined(own.macro_f1),
-        changing_ratio=defined(own.changing_ratio),
-        changing_ratio_independent=defined(judged.changing_ratio),
-        newly_flagged=defined(own.newly_flagged),
-        newly_cleared=defined(own.newly_cleared),
+        flag_rate=defined(found.flag_rate),
+        auc_pr=curves.people.auc_pr,
+        auc_roc=curves.people.auc_roc,
+        macro_f1=defined(found.macro_f1),
+        changing_ratio=defined(found.changing_ratio),
+        newly_flagged=defined(found.newly_flagged),
+        newly_cleared=defined(found.newly_cleared),
         groups=groups,
         flag_rate_difference=_gap(over_groups("flag_rate")),
         flag_rate_ratio=_ratio(over_groups("flag_rate")),

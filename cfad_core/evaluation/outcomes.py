@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Bools, Floats, Rows
 
 PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
@@ -27,7 +27,8 @@ class Outcomes:
     n : people
     threshold : flagged means score > threshold
     flag_rate, flag_rate_counterfactual : share flagged of the people, and of their twins
-    changing_ratio : share whose outcome changes: only they, or only their twin, would be flagged
+    changing_ratio : share whose outcome changes: only they, or only their twin, would be flagged; where everybody has
+        several twins, the mean over them
     newly_flagged, newly_cleared : its two directions: only the twin is flagged, only the person
     true_positive, false_positive, false_negative, true_negative : counts; ``nan`` without labels
     macro_f1 : mean of the F1 of anomalies and of normal rows; ``nan`` unless there are both
@@ -52,17 +53,25 @@ class ScoreCurve:
 
     Parameters
     ----------
-    score, score_counterfactual : arrays of shape (n,)
-    is_anomaly : array of shape (n,), or None without labels
+    score : (n,)
+    twins : (n,), the score of everybody's twin; or (R, m), of R twins each of some people
+    is_anomaly : (n,), or None without labels
+    people : (m,), the positions of those who have twins; by default all
     """
 
-    def __init__(self, score: Floats, score_counterfactual: Floats, is_anomaly: Bools | None = None) -> None:
+    def __init__(
+        self, score: Floats, twins: Floats, is_anomaly: Bools | None = None, people: Rows | None = None
+    ) -> None:
         self.n = len(score)
-        up = score_counterfactual > score
+        several = np.atleast_2d(twins)
+        own = score if people is None else score[people]
+        here, there = np.broadcast_to(own, several.shape).ravel(), several.ravel()
+        up = there > here
+        self.n_twins = len(there)
         self._factual = np.sort(score)
-        self._counterfactual = np.sort(score_counterfactual)
-        self._rising = np.sort(score[up]), np.sort(score_counterfactual[up])
-        self._falling = np.sort(score_counterfactual[~up]), np.sort(score[~up])
+        self._counterfactual = np.sort(there)
+        self._rising = np.sort(here[up]), np.sort(there[up])
+        self._falling = np.sort(there[~up]), np.sort(here[~up])
         self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
         self._labelled = None if is_anomaly is None else (score, is_anomaly)
 
@@ -93,7 +102,7 @@ class ScoreCurve:
     def at(self, threshold: Floats | float) -> Outcomes:
         """Outcomes at the given thresholds."""
         t = np.asarray(threshold, dtype=np.float64)
-        n = float(self.n) if self.n else np.nan
+        n, twins = (float(count) if count else np.nan for count in (self.n, self.n_twins))
         flagged = _above(self._factual, t)
         newly_flagged = _above(self._rising[1], t) - _above(self._rising[0], t)
         newly_cleared = _above(self._falling[1], t) - _above(self._falling[0], t)
@@ -109,10 +118,10 @@ class ScoreCurve:
             n=self.n,
             threshold=t,
             flag_rate=flagged / n,
-            flag_rate_counterfactual=_above(self._counterfactual, t) / n,
-            changing_ratio=(newly_flagged + newly_cleared) / n,
-            newly_flagged=newly_flagged / n,
-            newly_cleared=newly_cleared / n,
+            flag_rate_counterfactual=_above(self._counterfactual, t) / twins,
+            changing_ratio=(newly_flagged + newly_cleared) / twins,
+            newly_flagged=newly_flagged / twins,
+            newly_cleared=newly_cleared / twins,
             true_positive=tp,
             false_positive=fp,
             false_negative=fn,

@@ -101,6 +101,12 @@ class OrderSearch:
             sample = Sample.of(self.blocks, rows, _MOST_ROWS)
             return _Learning(self, sample, np.random.default_rng(seed), progress).graph(start)
 
+    def criterion(self, edges: Bools, rows: Rows | None, progress: Progress) -> float:
+        """How good a graph (v, v) of these rows is, on the scale that searches maximise; n_eff rows count at most."""
+        with one_thread():
+            learning = _Learning(self, Sample.of(self.blocks, rows, _MOST_ROWS), np.random.default_rng(0), progress)
+            return learning.criterion(edges)
+
 
 class _Learning:
     """One graph while it is learned."""
@@ -137,6 +143,11 @@ class _Learning:
         turnable = self.allowed.T & ~self.required
         direction = direction_shares(self.by_likelihood, self.scores, causes, turnable, self.rng)
         return LearnedGraph(edges, tuple(order), gains, direction)
+
+    def criterion(self, edges: Bools) -> float:
+        """The sum of the scores of all variables with these causes, their functions chosen."""
+        named = {i: frozenset(int(j) for j in np.flatnonzero(edges[:, i])) for i in range(self.v)}
+        return sum(self.scores.score(i, self.by_likelihood.given(i, some)) for i, some in named.items())
 
     def _causes(self, search: CauseSearch, order: Sequence[int]) -> dict[int, Causes]:
         return {i: search.best(i, before)[1] for i, before in zip(order, _before(order), strict=True)}

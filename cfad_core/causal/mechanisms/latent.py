@@ -46,6 +46,7 @@ class Latent:
     quantiles : of e, at even shares
     by_group : (2, k), the same within each group where they differ in shape; else (2, 0)
     density : of e
+    shape : the density of the number itself, in standard deviations
     """
 
     marginal: Marginal
@@ -57,6 +58,7 @@ class Latent:
     quantiles: Floats
     by_group: Floats
     density: Density
+    shape: Density
 
     @property
     def causes(self) -> frozenset[int]:
@@ -123,9 +125,16 @@ class Latent:
         return np.where(fresh, self.quantile(rank), moved)
 
     def log_likelihood(self, x: Floats, functions: Functions) -> Floats:
-        """Of numbers x (n,) in units of t of the number itself, ties in the middle of their gaps."""
+        """Of numbers x (n,) in standard deviations, ties in the middle of their gaps."""
         noise = self.noise(x, functions, np.full(len(x), 0.5))
-        return self.density.logpdf(noise) - np.log(self.spread(functions, len(x)))
+        found = self.density.logpdf(noise) - np.log(self.spread(functions, len(x)))
+        return found + log_slope(self.marginal, self.shape, x) if self.scored else found
+
+
+def log_slope(marginal: Marginal, shape: Density, x: Floats) -> Floats:
+    """Log of how fast the normal score of numbers x (n,) rises, a standard deviation of the number being 1."""
+    found: Floats = shape.logpdf((x - marginal.center) / marginal.spread) + 0.5 * marginal.score(x) ** 2
+    return found + 0.5 * np.log(2.0 * np.pi)
 
 
 def fit_latent(sample: Sample) -> Latent:
@@ -133,9 +142,9 @@ def fit_latent(sample: Sample) -> Latent:
     marginal = fit_marginal(sample.cells)
     chance = np.random.default_rng(len(sample.cells)).random(len(sample.cells))  # of ties, in training alone
     number = marginal.spread_out(sample.cells, chance)
-    slope = fit_density(number)
     score = marginal.score(number)
     standard = (number - marginal.center) / marginal.spread
+    shape = fit_density(standard)
     blocks = Blocks.of(sample.causes, sample.bases)
     terms = blocks.all_terms()
     columns = matrix(terms, sample.functions, len(score))
@@ -145,12 +154,11 @@ def fit_latent(sample: Sample) -> Latent:
         place = {term: k for k, term in enumerate(terms)}
         latent, value = _equation(sample, marginal, target, (chosen, columns[:, [place[term] for term in chosen]]))
         if scored:
-            value += float((slope.logpdf(number) + 0.5 * score**2).mean()) + 0.5 * np.log(2.0 * np.pi)
-            value += np.log(marginal.spread)  # both are densities of the number in standard deviations
+            value += float(log_slope(marginal, shape, number).mean())  # of the same number as the other
         price = 0.5 * np.log(len(score)) * (len(chosen) + (DEGREE if scored else 0)) / len(score)
         found.append((value - price, latent, scored))
     _, best, scored = max(found, key=lambda one: one[0])
-    return Latent(marginal=marginal, scored=scored, **best)
+    return Latent(marginal=marginal, scored=scored, shape=shape, **best)
 
 
 def _equation(

@@ -1,0 +1,156 @@
+"""Tests that a causal model must pass on every table, whether or not the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from cfad_core.causal.learning import Learner
+from cfad_core.causal.mechanisms.category import Category
+from cfad_core.causal.mechanisms.protocol import Coupling
+from cfad_core.causal.model import StructuralModel
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.progress import Progress, Silent
+from cfad_core.evaluation.fit_test import clearly_better
+from cfad_core.evaluation.twin_test import TwinTest, twin_test
+
+STAGE = "checks"
+_MOST_PEOPLE = 2_000  # that couplings are compared on
+_DRAWS = 4
+
+Score = Callable[[Floats], dict[str, Floats]]
+
+
+@dataclass(frozen=True)
+class ModelChecks:
+    """What the tests found.
+
+    Attributes
+    ----------
+    twin_test : whether twins pass for real people of the other group; None where that cannot be tested
+    unexplained : variables that differ between the groups beyond chance, but are not reached in the graph
+    better_fit : variables that a model of all earlier variables predicts clearly better, in people it has not seen
+    spans : by method, by how much the changing ratio could be lower or higher, were levels coupled otherwise; empty if
+        no category with more than two levels is reached
+    rows_were_selected : whether the training rows were chosen by their label
+    sensitive_is_root : whether nothing in the table causes the sensitive attribute
+    """
+
+    twin_test: TwinTest | None
+    unexplained: tuple[str, ...]
+    better_fit: tuple[str, ...]
+    spans: dict[str, tuple[float, float]]
+    rows_were_selected: bool
+    sensitive_is_root: bool
+
+    @property
+    def groups_are_comparable(self) -> bool:
+        """Whether twins of one group are, as a population, the other group: what bounds and the twin test rest on."""
+        return self.sensitive_is_root and not self.rows_were_selected
+
+    def span_of(self, method: str, ratio: float | None) -> tuple[float, float] | None:
+        """The lowest and the highest changing ratio over the couplings, where this is the ratio by the usual one."""
+        if ratio is None or method not in self.spans:
+            return None
+        low, high = self.spans[method]
+        return max(0.0, ratio + low), min(1.0, ratio + high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For ``audit.json``."""
+        return {
+            "twin_test": None if self.twin_test is None else self.twin_test.to_dict(),
+            "unexplained": list(self.unexplained),
+            "better_fit": list(self.better_fit),
+            "coupling_spans": {method: list(span) for method, span in self.spans.items()},
+            "rows_were_selected": self.rows_were_selected,
+            "sensitive_is_root": self.sensitive_is_root,
+        }
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> ModelChecks:
+        return ModelChecks(
+            twin_test=None if values["twin_test"] is None else TwinTest.from_dict(values["twin_test"]),
+            unexplained=tuple(values["unexplained"]),
+            better_fit=tuple(values["better_fit"]),
+            spans={method: (low, high) for method, (low, high) in values["coupling_spans"].items()},
+            rows_were_selected=values["rows_were_selected"],
+            sensitive_is_root=values["sensitive_is_root"],
+        )
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What is tested: a causal model, the learner that made it, and the people it is used on.
+
+    Attributes
+    ----------
+    factual, twins : (n, d), people who were not learned from, and their twins
+    score, thresholds : by method
+    rows_were_selected : whether the training rows were chosen by their label
+    """
+
+    model: StructuralModel
+    learner: Learner
+    factual: Floats
+    twins: Floats
+    variables: tuple[str, ...]
+    score: Score
+    thresholds: Mapping[str, float]
+    rows_were_selected: bool
+
+
+def check_model(tested: Tested, seed: int, progress: Progress) -> ModelChecks:
+    """Run all tests."""
+    learner = tested.learner
+    comparable = learner.sensitive_is_root and not tested.rows_were_selected
+    found = None
+    if comparable:
+        found = twin_test(tested.twins, tested.factual, tested.variables, seed, Silent(progress, STAGE))
+    progress.tick(STAGE, 1, 3)
+    better = _better_fit(tested, Silent(progress, STAGE)) if comparable else ()
+    progress.tick(STAGE, 2, 3)
+    spans = _coupling_spans(tested, Silent(progress, STAGE))
+    progress.tick(STAGE, 3, 3)
+    return ModelChecks(
+        twin_test=found,
+        unexplained=learner.unexplained(tested.model),
+        better_fit=better,
+        spans=spans,
+        rows_were_selected=tested.rows_were_selected,
+        sensitive_is_root=learner.sensitive_is_root,
+    )
+
+
+def _better_fit(tested: Tested, progress: Progress) -> tuple[str, ...]:
+    """Variables whose mechanism misses what earlier variables say about people that it has not seen."""
+    own = tested.model.log_likelihoods(tested.factual)
+    other = tested.learner.saturated(tested.model, progress).log_likelihoods(tested.factual)
+    return clearly_better(own, {name: other[name] for name in own})
+
+
+def _coupling_spans(tested: Tested, progress: Progress) -> dict[str, tuple[float, float]]:
+    model = tested.model
+    if not any(isinstance(one, Category) and len(one.places) > 2 for one in model.mechanisms.values()):
+        return {}
+    people = tested.factual[:_MOST_PEOPLE]
+    here = {method: scores > tested.thresholds[method] for method, scores in tested.score(people).items()}
+
+    def ratios(coupling: Coupling | None) -> dict[str, float]:
+        found: dict[str, list[float]] = {method: [] for method in here}
+        for draw in range(_DRAWS):
+            progress.check(STAGE)
+            for method, scores in tested.score(model.twins(people, draw, coupling=coupling)).items():
+                found[method].append(_changed(here[method], scores > tested.thresholds[method]))
+        return {method: float(np.mean(values)) for method, values in found.items()}
+
+    usual = ratios(None)
+    others = [ratios(coupling) for coupling in get_args(Coupling)]
+    differences = {method: [0.0, *(one[method] - usual[method] for one in others)] for method in usual}
+    return {method: (min(some), max(some)) for method, some in differences.items()}
+
+
+def _changed(here: Bools, there: Bools) -> float:
+    return float((here != there).mean())

@@ -1,0 +1,65 @@
+"""Causal models as two files: JSON for what is text and single numbers, safetensors for arrays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from safetensors.numpy import load_file, save_file
+
+from cfad_core.causal.additive import AdditiveModel
+from cfad_core.causal.density import Density
+from cfad_core.causal.layout import Amount, Layout, Levels
+from cfad_core.causal.learning import CausalModel
+from cfad_core.causal.mechanisms import Category, Number
+from cfad_core.causal.mechanisms.basis import LevelBasis, NumberBasis
+from cfad_core.causal.mechanisms.latent import Latent
+from cfad_core.causal.mechanisms.marginal import Marginal
+from cfad_core.causal.model import Graph, StructuralModel
+from cfad_core.causal.records import Arrays, from_plain, to_plain
+from cfad_core.core.errors import InvalidArtifactError
+
+_VERSION = 3  # 2 is an additive model
+_PARTS = (
+    *(StructuralModel, Graph, Layout, Levels, Amount),
+    *(LevelBasis, NumberBasis, Marginal),
+    *(Category, Number, Latent, Density),
+)
+
+
+def save_model(model: CausalModel, stem: Path) -> None:
+    """Write ``stem.json`` and ``stem.safetensors``."""
+    if isinstance(model, AdditiveModel):
+        model.save(stem)
+        return
+    arrays: Arrays = {}
+    text = {"version": _VERSION, "model": to_plain(model, arrays)}
+    save_file(arrays, stem.with_suffix(".safetensors"))
+    stem.with_suffix(".json").write_text(json.dumps(text) + "\n", encoding="utf-8")
+
+
+def load_model(stem: Path) -> CausalModel:
+    """Read what ``save_model`` wrote; the model is the same to the last bit.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If the files are missing, damaged or of another version.
+    """
+    try:
+        text = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
+        if text["version"] < _VERSION:
+            return AdditiveModel.load(stem)
+        if text["version"] > _VERSION:
+            raise InvalidArtifactError(
+                f"{stem.with_suffix('.json')} has version {text['version']}; this program reads up to {_VERSION}."
+            )
+        arrays = load_file(stem.with_suffix(".safetensors"))
+        model = from_plain(text["model"], arrays, {part.__name__: part for part in _PARTS})
+        if not isinstance(model, StructuralModel):
+            raise InvalidArtifactError(f"{stem.with_suffix('.json')} holds no causal model.")
+    except InvalidArtifactError:
+        raise
+    except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
+        raise InvalidArtifactError(f"Cannot read the causal model at {stem}: {error}") from error
+    return model
