@@ -16,18 +16,15 @@ from cfad_core.detectors.ocsvm import EXACT_KERNEL_ROWS, KernelMachine
 from cfad_core.detectors.protocol import AnyDetector, TrainingRows
 from cfad_core.evaluation.verdict import USELESS_AUC, USELESS_FLAG_RATE
 
+_SCALED = {
+    "raw": "Columns share a scale; all are divided by one common factor before learning.",
+    "range": "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
+}
+
 
 def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: bool) -> list[Finding]:
     """About what was made of the rows."""
-    notices = [
-        Finding(
-            "scaling",
-            "info",
-            "Columns share a scale; all are divided by one common factor before learning."
-            if encoding.scaling == "raw"
-            else "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
-        )
-    ]
+    notices = [Finding("scaling", "info", _SCALED[encoding.scaling])] if encoding.scaling in _SCALED else []
     if train_is_anomaly is not None and train_is_anomaly.any():
         message = (
             f"The causal model learns from all training rows, {int(train_is_anomaly.sum())} anomalies among "

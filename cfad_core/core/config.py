@@ -11,7 +11,7 @@ from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.settings import Settings
 
 Mode: TypeAlias = Literal["joint", "paper"]
-Scaling: TypeAlias = Literal["auto", "raw", "range"]
+Scaling: TypeAlias = Literal["own", "auto", "raw", "range"]
 Categories: TypeAlias = Literal["levels", "most-frequent"]
 InputScale: TypeAlias = Literal["variance", "range"]
 TwinRule: TypeAlias = Literal["mean", "max", "min"]
@@ -174,7 +174,8 @@ class AuditConfig(Settings, frozen=True):
     methods : to audit, in the order in which they are shown
     seed : the same seed on the same machine gives the same result
     quantile : of the training scores, sets the threshold
-    scaling : ``raw`` keeps the columns' units, ``range`` maps each column to [-3, 3], ``auto`` chooses
+    scaling : ``own`` keeps every number in its unit; ``raw`` divides all by one factor, ``range`` maps each column to
+        [-3, 3], and ``auto`` chooses one of these two, as the paper's graph autoencoder needs them
     categories : ``levels`` distinguishes all values, ``most-frequent`` only the most frequent one from the others
     test_share : of the rows, held out when no test table is given
     subsamples : random halves of the rows that further causal models are learned from, to measure the uncertainty of
@@ -185,7 +186,7 @@ class AuditConfig(Settings, frozen=True):
     methods: tuple[str, ...] = DEFAULT_METHODS
     seed: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
     quantile: Share = 0.95
-    scaling: Scaling = "auto"
+    scaling: Scaling = "own"
     categories: Categories = "levels"
     test_share: Annotated[float, Meta(ge=0.05, le=0.9)] = 0.25
     subsamples: Annotated[int, Meta(ge=0, le=200)] = field(default=20, name="bootstrap")  # its name in files
@@ -216,15 +217,16 @@ class AuditConfig(Settings, frozen=True):
 def preset(name: PresetName, **changes: Any) -> AuditConfig:
     """The settings by name, with single ones changed.
 
-    ``fast`` is the recommended way. ``paper`` follows the paper: the graph autoencoder, fine-tuning that reconstructs
-    factual rows only, DCFOD with one cluster, and FairOD without its fairness terms (in the authors' code they have no
-    gradient, so that the base model is what is trained).
+    ``fast`` is the recommended way. ``paper`` follows the paper: the graph autoencoder on columns of a comparable
+    size, fine-tuning that reconstructs factual rows only, DCFOD with one cluster, and FairOD without its fairness terms
+    (in the authors' code they have no gradient, so that the base model is what is trained).
     """
     if name == "fast":
         return AuditConfig(**changes)
     if name == "paper":
         chosen: dict[str, Any] = {
             "preset": "paper",
+            "scaling": "auto",
             "discovery": DiscoveryConfig(mode="paper", batch_size=512, rounds=12),
             "detector": DetectorConfig(reconstruct_counterfactuals=False),
             "baselines": BaselineConfig(

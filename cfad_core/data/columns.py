@@ -12,6 +12,7 @@ from cfad_core.core.arrays import Bools, Floats
 
 MISSING = "(missing)"
 DAY = 86_400.0  # seconds
+MICROSECOND = 1e-6  # seconds; the finest that is read of a date
 _LARGEST = 1e100  # beyond, a number is as good as infinite: its square is not one any more
 
 
@@ -20,16 +21,19 @@ def as_numbers(cells: pd.Series[Any]) -> Floats:
     return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def as_days(cells: pd.Series[Any]) -> Floats:
-    """Days since 1970; missing cells and those that hold no date are nan."""
-    dates = pd.to_datetime(cells, errors="coerce", utc=True)
-    start = pd.Timestamp(0, tz="UTC")
-    try:
-        elapsed = dates - start
-    except pd.errors.OutOfBoundsDatetime:  # nanoseconds end in 2262; "valid until 9999-12-31" is common
-        elapsed = dates.dt.as_unit("s") - start.as_unit("s")
-    seconds = elapsed.dt.total_seconds()
-    return np.asarray(seconds.to_numpy(dtype=np.float64, na_value=np.nan) / DAY, dtype=np.float64)
+def as_dates(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Moments in UTC; missing cells and those that hold no date are NaT. Days with and without a time may be mixed."""
+    dates = pd.to_datetime(cells, errors="coerce", utc=True, format="ISO8601")
+    if (dates.isna() & cells.notna()).any():  # written in another way, which the first cell shows
+        return pd.to_datetime(cells, errors="coerce", utc=True)
+    return dates
+
+
+def as_time(cells: pd.Series[Any], unit: float = DAY) -> Floats:
+    """Time since 1970 in units of so many seconds; missing cells and those that hold no date are nan."""
+    dates = as_dates(cells).dt.as_unit("us")
+    microseconds = dates.astype(np.int64).to_numpy(dtype=np.float64)
+    return np.where(dates.isna(), np.nan, microseconds / np.rint(unit / MICROSECOND))
 
 
 def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
@@ -76,4 +80,4 @@ def holds_dates(cells: pd.Series[Any]) -> bool:
     sample = known.astype(str).head(200)
     if not len(sample) or not sample.str.match(r"^\d{4}-\d{2}-\d{2}").all():
         return False
-    return bool(pd.to_datetime(known, errors="coerce", utc=True).notna().all())
+    return bool(as_dates(known).notna().all())

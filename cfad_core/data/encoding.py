@@ -1,8 +1,12 @@
 """From a table to numbers and back.
 
 ``S`` becomes -1 (first group) and +1 (second group) and comes first; the columns of each attribute follow, as its kind
-says (``kinds``), on a scale that suits them all (``scaling``). The paper's way with categories, the most frequent
-value or not, is an option.
+says (``kinds``), numbers in their own units unless another ``scaling`` is chosen. The paper's way with categories, the
+most frequent value or not, is an option.
+
+In own units the row shown is the row scored: decoding a legal row and encoding it again gives the same bits. A row is
+legal if each number is one that was seen or lies between the smallest and the largest seen (and is whole where all
+are), a number marked as missing has its fill value, and each category is exactly at one of its levels.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from cfad_core.core.config import Categories, Scaling
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.settings import from_plain
 from cfad_core.data.groups import Groups
-from cfad_core.data.kinds import Choices, check_readable, kind_named, kind_of
+from cfad_core.data.kinds import Choices, VariableKind, check_readable, kind_named, kind_of
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.scaling import ScalingName, fit_scale
 from cfad_core.data.variables import Variable, fit_variable
@@ -36,7 +40,7 @@ class Encoding:
     ----------
     sensitive, grouping : the column of ``S`` and its two groups
     variables : the attributes
-    scaling : ``raw`` or ``range``
+    scaling : ``own``, ``raw`` or ``range``
     """
 
     sensitive: str
@@ -58,6 +62,18 @@ class Encoding:
     def column_variables(self) -> tuple[str, ...]:
         """The variable of each column."""
         return (self.sensitive, *(variable.name for variable in self.variables for _ in variable.columns))
+
+    @property
+    def variable_kinds(self) -> dict[str, VariableKind]:
+        """Whether each variable is a number or a category, by its name, the sensitive one first; dates are numbers."""
+        kinds = {variable.name: kind_named(variable.kind).holds for variable in self.variables}
+        return {self.sensitive: "category", **kinds}
+
+    @property
+    def marks(self) -> dict[str, tuple[float, float]]:
+        """What the two columns of a missing number hold, the fill value and the mark, by variable that marks them."""
+        found = {variable.name: variable.missing_as() for variable in self.variables}
+        return {name: columns for name, columns in found.items() if columns is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -95,8 +111,8 @@ class Encoding:
         """Rows in the table's own columns and units.
 
         A variable that does not differ from ``original`` (n, d), the encoded table, keeps its cell as it is;
-        so do columns of the table that are no variables. Numbers beyond all that training saw are clipped,
-        and counted.
+        so do columns of the table that are no variables. Cells can become missing, and missing ones known. Numbers
+        beyond all that training saw, which legal rows do not have, are clipped and counted.
         """
         rows = table.copy()
         rows[self.sensitive] = self.grouping.flip(rows[self.sensitive], x[:, 0])

@@ -1,6 +1,7 @@
 """The kinds of column: how each is recognised, learned, encoded and decoded.
 
-A number is one column, a date its number of days, a category one column for each level (one alone for two levels).
+A number is one column, and so is a date (its number of days or, where the cells have times, of a smaller unit); a
+category has one column for each level (one alone for two levels).
 Missing numbers are filled with the median and, where they are many, marked in a column of their own; missing
 categories are a level. A new kind is one class here and one entry in ``KINDS``.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,12 +19,14 @@ import pandas as pd
 from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.config import Categories
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
+from cfad_core.data.cells import with_dates, with_missing, with_numbers, with_values
 from cfad_core.data.columns import (
     DAY,
+    MICROSECOND,
     MISSING,
-    as_days,
     as_numbers,
     as_texts,
+    as_time,
     holds_booleans,
     holds_dates,
     holds_numbers,
@@ -35,11 +38,13 @@ from cfad_core.data.scaling import HALF_RANGE, Scale
 if TYPE_CHECKING:
     from cfad_core.data.variables import Variable
 
+VariableKind: TypeAlias = Literal["number", "category"]
+
 OTHER = "(other)"
 MAX_LEVELS = 30
 _MARK_MISSING = 0.01  # share of missing numbers from which they are marked
-_LARGEST_INTEGER = 2.0**62
-_CALENDAR = (-719_162.0, 2_932_896.0)  # days from year 1 to 9999, since 1970
+_UNITS = (DAY, 1.0, 1e-3, MICROSECOND)  # of dates, in seconds: the largest in which all are whole is taken
+_LARGEST_TIME = 2.0**62  # in microseconds, so that it is an integer
 _BOOLEANS = {"1": "True", "1.0": "True", "true": "True", "0": "False", "0.0": "False", "false": "False"}
 
 
@@ -57,10 +62,12 @@ class Kind(ABC):
     Attributes
     ----------
     name : what a variable's ``kind`` says
+    holds : what a causal model takes it for
     missing : what becomes of missing cells, for a message
     """
 
     name: ClassVar[str]
+    holds: ClassVar[VariableKind]
     missing: ClassVar[str]
 
     @abstractmethod
@@ -93,6 +100,10 @@ class Kind(ABC):
     def is_between_levels(self, variable: Variable, columns: Floats) -> Bools:
         """Which rows are more than a quarter of the way from their nearest level to another one."""
 
+    def missing_as(self, variable: Variable) -> tuple[float, float] | None:  # noqa: ARG002 - of other kinds
+        """The columns of a missing number, its fill value and its mark; None of a variable that marks none."""
+        return None
+
     def is_out_of_range(self, variable: Variable, columns: Floats) -> Bools:  # noqa: ARG002 - of other kinds
         """Which rows lie beyond all that training saw; without numbers there is no such range."""
         return np.zeros(len(columns), dtype=np.bool_)
@@ -114,6 +125,7 @@ class NumberColumn(Kind):
     """Numbers, also written as text."""
 
     name: ClassVar[str] = "number"
+    holds: ClassVar[VariableKind] = "number"
     missing: ClassVar[str] = "are filled with the median"
 
     def recognises(self, cells: pd.Series[Any]) -> bool:
@@ -129,7 +141,7 @@ class NumberColumn(Kind):
         return too_large(cells)
 
     def fit(self, variable: Variable, cells: pd.Series[Any], choices: Choices) -> Variable:
-        values = self.numbers(cells)
+        values = self._values(variable, cells)
         missing = np.isnan(values)
         known = values[~missing]
         low, high = float(known.min()), float(known.max())
@@ -140,7 +152,7 @@ class NumberColumn(Kind):
             scale=scale,
             low=low,
             high=high,
-            integer=bool((known == np.rint(known)).all()),
+            integer=_are_whole(known),
             fill=float(np.median(known)),
             marks_missing=bool(missing.mean() >= _MARK_MISSING),
         )
@@ -150,32 +162,41 @@ class NumberColumn(Kind):
         return (name, f"{name} is missing") if variable.marks_missing else (name,)
 
     def encode(self, variable: Variable, cells: pd.Series[Any]) -> Floats:
-        numbers = self.numbers(cells)
+        numbers = self._values(variable, cells)
         missing = np.isnan(numbers)
-        values = (np.where(missing, variable.fill, numbers) - variable.offset) / variable.scale
+        # adding 0 makes -0 a 0, so that equal numbers have equal bits
+        values = (np.where(missing, variable.fill, numbers) - variable.offset) / variable.scale + 0.0
         marks = np.where(missing, HALF_RANGE, -HALF_RANGE)
         return np.column_stack([values, marks]) if variable.marks_missing else values[:, None]
 
     def decode(
         self, variable: Variable, columns: Floats, original: Floats, cells: pd.Series[Any], *, clip: bool
     ) -> tuple[pd.Series[Any], int]:
-        moved: Bools = (columns != original).any(axis=1) & cells.notna().to_numpy()
-        if not moved.any():
-            return cells, 0
+        moved: Bools = (columns != original).any(axis=1)
+        missing: Bools = moved & (columns[:, 1] > 0.0) if variable.marks_missing else np.zeros_like(moved)
+        known = moved & ~missing
         numbers = columns[:, 0] * variable.scale + variable.offset
-        beyond = moved & self.is_out_of_range(variable, columns)
+        beyond = known & self.is_out_of_range(variable, columns)
         if clip:
             numbers = np.clip(numbers, variable.low, variable.high)
         if variable.integer:
-            numbers = np.clip(np.rint(numbers), -_LARGEST_INTEGER, _LARGEST_INTEGER)
-        return self._write(variable, numbers, moved, cells), int(beyond.sum()) if clip else 0
+            numbers = np.rint(numbers)
+        written = self._write(variable, numbers, known, cells)
+        # a cell that is missing already stays as it is
+        return with_missing(written, missing & cells.notna().to_numpy()), int(beyond.sum()) if clip else 0
+
+    def missing_as(self, variable: Variable) -> tuple[float, float] | None:
+        if not variable.marks_missing:
+            return None
+        return (variable.fill - variable.offset) / variable.scale + 0.0, HALF_RANGE
+
+    def _values(self, variable: Variable, cells: pd.Series[Any]) -> Floats:  # noqa: ARG002 - of other kinds
+        """The numbers (n,) in the variable's unit."""
+        return self.numbers(cells)
 
     def _write(self, variable: Variable, numbers: Floats, moved: Bools, cells: pd.Series[Any]) -> pd.Series[Any]:
         """The cells with the numbers where they moved, of the type that the column has if it can hold them."""
-        if variable.integer and pd.api.types.is_integer_dtype(cells):
-            whole = pd.Series(np.where(moved, numbers, 0.0).astype(np.int64), index=cells.index)
-            return cells.mask(moved, whole)
-        return pd.to_numeric(cells).astype(np.float64).mask(moved, pd.Series(numbers, index=cells.index))
+        return with_numbers(cells, moved, numbers, whole=variable.integer)
 
     def is_out_of_range(self, variable: Variable, columns: Floats) -> Bools:
         numbers = columns[:, 0] * variable.scale + variable.offset
@@ -191,7 +212,7 @@ class NumberColumn(Kind):
 
 
 class DateColumn(NumberColumn):
-    """Dates, also written as text, as numbers of days."""
+    """Dates, also written as text, as numbers: of days, or in own units of the largest unit in which all are whole."""
 
     name: ClassVar[str] = "date"
 
@@ -199,25 +220,32 @@ class DateColumn(NumberColumn):
         return holds_dates(cells)
 
     def numbers(self, cells: pd.Series[Any]) -> Floats:
-        return as_days(cells)
+        return as_time(cells)
 
     def too_large(self, cells: pd.Series[Any]) -> Bools:
         return np.zeros(len(cells), dtype=np.bool_)
 
-    def _write(
-        self,
-        variable: Variable,  # noqa: ARG002 - of numbers
-        numbers: Floats,
-        moved: Bools,
-        cells: pd.Series[Any],
-    ) -> pd.Series[Any]:
-        return cells.mask(moved, _dates_like(numbers, cells))
+    def fit(self, variable: Variable, cells: pd.Series[Any], choices: Choices) -> Variable:
+        if choices.scale.scaling == "own":
+            variable = replace(variable, seconds=next(unit for unit in _UNITS if _are_whole(as_time(cells, unit))))
+        return super().fit(variable, cells, choices)
+
+    def _values(self, variable: Variable, cells: pd.Series[Any]) -> Floats:
+        return as_time(cells, variable.seconds)
+
+    def _write(self, variable: Variable, numbers: Floats, moved: Bools, cells: pd.Series[Any]) -> pd.Series[Any]:
+        unit = np.rint(variable.seconds / MICROSECOND)
+        if not variable.integer:  # parts of a day, to the second
+            numbers, unit = np.rint(numbers * variable.seconds), np.rint(1.0 / MICROSECOND)
+        time = np.where(moved, np.clip(numbers * unit, -_LARGEST_TIME, _LARGEST_TIME), 0.0)
+        return with_dates(cells, moved, time.astype(np.int64))
 
 
 class CategoryColumn(Kind):
     """Anything else: levels by their text, the most frequent first."""
 
     name: ClassVar[str] = "category"
+    holds: ClassVar[VariableKind] = "category"
     missing: ClassVar[str] = "are a category of their own"
 
     def recognises(self, cells: pd.Series[Any]) -> bool:  # noqa: ARG002 - any cells can be texts
@@ -230,8 +258,10 @@ class CategoryColumn(Kind):
         levels = [str(level) for level in as_texts(cells).value_counts().index]
         most = MAX_LEVELS if choices.categories == "levels" else 2
         if len(levels) > most:
-            levels = [*levels[: most - 1], OTHER]
-        return replace(variable, levels=tuple(levels))
+            kept = [level for level in levels if level != OTHER][: most - 1]
+            merged = [level for level in levels if level not in kept]
+            return replace(variable, levels=(*kept, OTHER), other=_stand_in((*kept, OTHER), merged))
+        return replace(variable, levels=tuple(levels), other=OTHER if OTHER in levels else None)
 
     def columns(self, variable: Variable) -> tuple[str, ...]:
         if len(variable.levels) <= 2:
@@ -253,17 +283,16 @@ class CategoryColumn(Kind):
         *,
         clip: bool,  # noqa: ARG002
     ) -> tuple[pd.Series[Any], int]:
-        levels = variable.levels
-        before, after = _nearest_levels(levels, original), _nearest_levels(levels, columns)
-        moved = (columns != original).any(axis=1)
-        changed = moved & (before != after) & ~np.isin(np.array(levels)[after], (MISSING, OTHER))
-        if not changed.any():
-            return cells, 0
-        values: list[Any] = [level == "True" for level in levels] if holds_booleans(cells) else list(levels)
-        new = pd.Series([values[k] for k in after], index=cells.index, dtype=object)
-        if pd.api.types.is_bool_dtype(cells):
-            return cells.mask(changed, new.astype(np.bool_)), 0
-        return cells.astype(object).mask(changed, new), 0
+        before, after = (_nearest_levels(variable.levels, found) for found in (original, columns))
+        changed = (columns != original).any(axis=1) & (before != after)
+        # what is written for each level: None keeps the cell
+        written = [variable.other if level == OTHER else level for level in variable.levels]
+        missing = np.array([level == MISSING for level in written])[after]
+        known = np.array([level not in (MISSING, None) for level in written])[after]
+        booleans = {"True": True, "False": False} if holds_booleans(cells) else {}
+        values: list[Any] = [booleans.get(str(level), level) for level in written]
+        new = with_values(cells, changed & known, [values[level] for level in after[changed & known]])
+        return with_missing(new, changed & missing & cells.notna().to_numpy()), 0
 
     def is_between_levels(self, variable: Variable, columns: Floats) -> Bools:
         nearest = _level_columns(variable.levels, _nearest_levels(variable.levels, columns))
@@ -320,18 +349,16 @@ def check_readable(table: pd.DataFrame, kinds: Mapping[str, str]) -> None:
         raise InvalidDataError("\n".join(f"{sentence} Correct these cells." for sentence in wrong))
 
 
-def _dates_like(days: Floats, cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Days since 1970 as cells of the type that the column has."""
-    try:
-        dates = pd.to_datetime(pd.Series(days * DAY, index=cells.index), unit="s", utc=True).dt.round("s")
-    except pd.errors.OutOfBoundsDatetime:  # nanoseconds end in 2262
-        seconds = np.rint(np.clip(days, *_CALENDAR) * DAY).astype(np.int64)
-        dates = pd.Series(seconds.astype("datetime64[s]"), index=cells.index).dt.tz_localize("UTC")
-    if pd.api.types.is_datetime64_any_dtype(cells):
-        zone = cells.dt.tz
-        return dates.dt.tz_convert(zone) if zone is not None else dates.dt.tz_localize(None)
-    has_time = (days != np.rint(days)).any()
-    return dates.dt.strftime("%Y-%m-%d %H:%M:%S" if has_time else "%Y-%m-%d").astype(object)
+def _are_whole(values: Floats) -> bool:
+    known = values[~np.isnan(values)]
+    return bool((known == np.rint(known)).all())
+
+
+def _stand_in(levels: tuple[str, ...], merged: list[str]) -> str | None:
+    """The most frequent of the merged texts that is encoded as one of them; a missing cell if there is no other."""
+    unknown = levels.index(OTHER)
+    fitting = [text for text in merged if _position(levels, text, unknown) == unknown]
+    return next((text for text in fitting if text != MISSING), MISSING if MISSING in fitting else None)
 
 
 def _position(levels: tuple[str, ...], text: str, unknown: int) -> int:

@@ -1,9 +1,10 @@
-"""How numbers become columns of a comparable size.
+"""How numbers become columns.
 
-Scale matters for causal discovery. Where all attributes are continuous and share a scale, their noise levels
-distinguish causes from effects: all are divided by one common factor (``raw``), so that the unit of measurement does
-not matter but proportions stay. Elsewhere the widest column would drown the rest: each is mapped to [-3, 3]
-(``range``).
+Numbers stay in their own units (``own``), so that a twin's number is the number in its cell, to the bit. Only the
+paper's graph autoencoder needs columns of a comparable size: its least squares sums over all of them. Where all
+attributes are continuous and share a scale, their noise levels distinguish causes from effects: all are divided by one
+common factor (``raw``), so that the unit of measurement does not matter but proportions stay. Elsewhere the widest
+column would drown the rest: each is mapped to [-3, 3] (``range``).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import Scaling
 
-ScalingName = Literal["raw", "range"]
+ScalingName = Literal["own", "raw", "range"]
 
 HALF_RANGE = 3.0
 _COMMON_SPREAD = 3.0  # root mean square of the standard deviations after raw scaling
@@ -31,7 +32,7 @@ class Scale:
 
     Attributes
     ----------
-    scaling : ``raw`` or ``range``
+    scaling : ``own``, ``raw`` or ``range``
     common : of ``raw``: the factor that all numbers are divided by
     """
 
@@ -40,6 +41,8 @@ class Scale:
 
     def of(self, low: float, high: float) -> tuple[float, float]:
         """Offset and divisor of the numbers from ``low`` to ``high``: column = (number - offset) / divisor."""
+        if self.scaling == "own":
+            return 0.0, 1.0
         if self.scaling == "raw":
             return 0.0, self.common
         return (low + high) / 2.0, ((high - low) / (2.0 * HALF_RANGE)) or 1.0
@@ -50,7 +53,7 @@ def fit_scale(numbers: Sequence[Floats], scaling: Scaling, *, only_numbers: bool
 
     ``auto`` chooses by the columns where there are ``only_numbers``, none of them missing; else it is ``range``.
     """
-    chosen: ScalingName = "raw" if scaling == "raw" else "range"
+    chosen: ScalingName = "range" if scaling == "auto" else scaling
     if scaling == "auto" and only_numbers and not any(np.isnan(values).any() for values in numbers):
         chosen = choose_scaling(np.column_stack(list(numbers)))
     return Scale(chosen, common_factor(numbers) if chosen == "raw" else 1.0)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.data.columns import DAY
 from cfad_core.data.kinds import Choices, kind_named
 
 
@@ -17,13 +18,16 @@ class Variable:
 
     Attributes
     ----------
-    kind : a name of ``kinds.KINDS``: ``number``, ``date`` (a number of days) or ``category``
+    kind : a name of ``kinds.KINDS``: ``number``, ``date`` (as a number, of days or smaller units) or ``category``
     offset, scale : of a number: column = (cell - offset) / scale
     low, high : the numbers that were seen, and what a counterfactual one is clipped to
-    integer : whether the numbers (or days) are whole
+    integer : whether the numbers are whole
     fill : stands for a missing number
     marks_missing : whether a second column marks missing numbers
     levels : of a category, the most frequent first; it also stands for unknown ones
+    other : of a category: what is written where a cell becomes one of the merged levels, the most frequent of them;
+        None if no levels are merged, or if the variable is from before this was remembered
+    seconds : of a date: how many seconds its unit has
     """
 
     name: str
@@ -36,6 +40,8 @@ class Variable:
     fill: float = 0.0
     marks_missing: bool = False
     levels: tuple[str, ...] = ()
+    other: str | None = None
+    seconds: float = DAY
 
     def __post_init__(self) -> None:
         kind_named(self.kind)  # refuses a kind that does not exist
@@ -54,9 +60,13 @@ class Variable:
     ) -> tuple[pd.Series[Any], int]:
         """Cells with new values where columns (n, k) differ from the original ones, and how many were clipped.
 
-        No cell becomes missing, and a missing number stays missing: a value is always one that the table knows.
+        A cell becomes missing where the columns say so, and a missing one known where they differ from the original.
         """
         return kind_named(self.kind).decode(self, columns, original, cells, clip=clip)
+
+    def missing_as(self) -> tuple[float, float] | None:
+        """The columns of a missing number, its fill value and its mark; None of a variable that marks none."""
+        return kind_named(self.kind).missing_as(self)
 
     def is_out_of_range(self, columns: Floats) -> Bools:
         """Which rows of columns (n, k) have a number beyond all that training saw."""

@@ -53,12 +53,20 @@ def test_settings_survive_json(config: AuditConfig) -> None:
 def test_presets() -> None:
     assert preset("fast") == AuditConfig()
     assert AuditConfig().methods == DEFAULT_METHODS
+    assert AuditConfig().scaling == "own"
+    assert preset("paper").scaling == "auto"
     assert preset("paper").discovery.mode == "paper"
     assert preset("paper").baselines.dcfod.clusters == 1
     assert preset("paper").baselines.fairod.candidates == ()
     assert preset("paper", seed=7, quantile=0.9).quantile == 0.9
     with pytest.raises(InvalidConfigError, match="no preset 'best'; choose one of: fast, paper"):
         preset("best")  # type: ignore[arg-type]
+
+
+def test_settings_of_earlier_audits_keep_their_scaling() -> None:
+    plain = AuditConfig(scaling="auto").to_dict()
+    assert plain["scaling"] == "auto"
+    assert AuditConfig.from_dict(plain).scaling == "auto"
 
 
 def test_settings_cannot_be_changed() -> None:
@@ -83,7 +91,7 @@ def test_other_settings_leave_these_alone() -> None:
         ({"seed": True}, "'seed' must be a whole number from 0 to 2147483647; got True."),
         ({"seed": -1}, "'seed' must be a whole number from 0 to 2147483647; got -1."),
         ({"quantile": 1.5}, "'quantile' must be a number from 0 to 1; got 1.5."),
-        ({"scaling": "log"}, "'scaling' must be one of auto, range, raw; got 'log'."),
+        ({"scaling": "log"}, "'scaling' must be one of auto, own, range, raw; got 'log'."),
         ({"discovery": {"prune": 2.0}}, "'discovery.prune' must be a number from 0 to 1 or null; got 2.0."),
         ({"detector": 5}, "Expected an object of settings for 'detector'; got 5."),
         ({"detector": {"twin": "median"}}, "'detector.twin' must be one of max, mean, min or null; got 'median'."),

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from cfad_core.data.columns import (
-    as_days,
     as_numbers,
     as_texts,
+    as_time,
     holds_booleans,
     holds_dates,
     holds_numbers,
@@ -25,14 +25,15 @@ def test_cells_as_numbers() -> None:
     np.testing.assert_array_equal(as_numbers(pd.Series([1, None], dtype="Int64")), [1.0, np.nan])
 
 
-def test_cells_as_days() -> None:
+def test_cells_as_time() -> None:
     texts = pd.Series(["1970-01-02", "1969-12-31T12:00:00", None, "1970-01-01T01:00:00+01:00"])
-    np.testing.assert_array_equal(as_days(texts[:1]), [1.0])
-    np.testing.assert_array_equal(as_days(texts[1:2]), [-0.5])
-    np.testing.assert_array_equal(as_days(texts[2:]), [np.nan, 0.0])
-    np.testing.assert_array_equal(as_days(pd.Series(["9999-12-31", None])), [2_932_896.0, np.nan])
+    np.testing.assert_array_equal(as_time(texts[:1]), [1.0])
+    np.testing.assert_array_equal(as_time(texts[1:2]), [-0.5])
+    np.testing.assert_array_equal(as_time(texts[2:]), [np.nan, 0.0])
+    np.testing.assert_array_equal(as_time(pd.Series(["9999-12-31", None])), [2_932_896.0, np.nan])
+    np.testing.assert_array_equal(as_time(pd.Series(["1970-01-02", "1970-01-03 12:00:00.5"]), 1.0), [86400.0, 216000.5])
     zoned = pd.Series(pd.to_datetime(["1970-01-02"])).dt.tz_localize("Europe/Berlin")
-    np.testing.assert_array_equal(as_days(zoned), [1.0 - 1.0 / 24.0])
+    np.testing.assert_array_equal(as_time(zoned), [1.0 - 1.0 / 24.0])
 
 
 def test_cells_as_texts() -> None:
@@ -43,7 +44,7 @@ def test_cells_as_texts() -> None:
 def test_what_cannot_be_read() -> None:
     assert unreadable(MIXED).tolist() == [False, False, True, False, False]
     dates = pd.Series(["2020-01-31", "soon", None])
-    assert unreadable(dates, as_days).tolist() == [False, True, False]
+    assert unreadable(dates, as_time).tolist() == [False, True, False]
 
 
 def test_what_is_too_large() -> None:

@@ -141,7 +141,7 @@ def test_the_sensitive_attribute_has_effects_on_real_people(cache: Path) -> None
     quick = DetectorConfig(width=16, epochs=1, fair_epochs=1)
     for make, expected in ((paper_adult, {"relationship", "marital-status"}), (paper_compas, {"decile_score"})):
         tables = make(0)
-        config = AuditConfig(detector=quick, knowledge=tables.knowledge)
+        config = AuditConfig(scaling="auto", detector=quick, knowledge=tables.knowledge)
         result = run_audit(tables.train, tables.roles, config, test=tables.test)
         assert expected <= set(result.model.affected_names)
         assert result.judge is not None

@@ -28,6 +28,7 @@ def test_range_scaling_by_hand() -> None:
 
 
 def test_offset_and_divisor_by_hand() -> None:
+    assert Scale("own").of(10.0, 22.0) == (0.0, 1.0)
     assert Scale("raw", 2.5).of(10.0, 22.0) == (0.0, 2.5)
     assert Scale("range").of(10.0, 22.0) == (16.0, 2.0)
     assert Scale("range").of(7.0, 7.0) == (7.0, 1.0)  # nothing to divide by
@@ -49,3 +50,4 @@ def test_the_scaling_is_raw_only_where_all_columns_are_known_numbers() -> None:
     assert fit_scale([WIDE, gaps], "auto", only_numbers=True) == Scale("range")
     assert fit_scale([WIDE, gaps], "raw", only_numbers=False) == Scale("raw", common_factor([WIDE, gaps]))
     assert fit_scale([WIDE, NARROW], "range", only_numbers=True) == Scale("range")
+    assert fit_scale([WIDE, NARROW], "own", only_numbers=True) == Scale("own")
