@@ -1,22 +1,19 @@
-"""Measure what is uncertain about an audit: models of subsamples judge its detectors, edges are cut, twins compared."""
+"""Measure what is uncertain about an audit: compare the graphs of subsamples, cut edges, look at the twins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from cfad_core.audit.judging import Judgement, sample_of
 from cfad_core.audit.scoring import in_slices
 from cfad_core.audit.stability import Stability
-from cfad_core.causal.discovery.search import Search
-from cfad_core.causal.model import StructuralModel
-from cfad_core.causal.subsampling import learn_from_halves
-from cfad_core.causal.twins import TwinDraws
-from cfad_core.core.arrays import Bools, Floats, Rows
+from cfad_core.causal.learning import CausalModel
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
-from cfad_core.data.split import stratified_split
 from cfad_core.detectors.protocol import InputScaling
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.evaluation.plausibility import MAX_ROWS, USUAL, Plausibility, distance_to_real
@@ -24,7 +21,6 @@ from cfad_core.evaluation.plausibility import MAX_ROWS, USUAL, Plausibility, dis
 Score = Callable[[Floats], dict[str, Floats]]
 
 STAGE = "uncertainty"
-_MOST_JUDGED = 10_000  # people that every model judges: sampling noise is then below the models' own
 _MOST_ASKED = 2_000  # people that every single edge is cut for
 _MOST_CUT = 200  # edges, the strongest
 _LEAST = 1e-6  # distance that is a distance
@@ -37,16 +33,14 @@ class Subject:
     Attributes
     ----------
     train : (n, d), all training rows, encoded
-    own : the rows among them that the own causal model learned from
-    factual, counterfactual : (n, d), the people, and their twins by the own model
+    factual, counterfactual : (n, d), the people, and the twins that are shown
     score : the scores of people (n, d) by method
     thresholds : by method
     inputs : the scaling in which all variables count alike
     """
 
     train: Floats
-    own: Rows
-    model: StructuralModel
+    model: CausalModel
     encoding: Encoding
     factual: Floats
     counterfactual: Floats
@@ -55,38 +49,20 @@ class Subject:
     inputs: InputScaling
 
 
-def measure_stability(audit: Subject, search: Search, subsamples: int, seed: int, progress: Progress) -> Stability:
-    """Learn a model from each subsample (an even number) to judge the detectors; look at the own edges and twins."""
-    sensitive = audit.train[:, 0]
-    splits = [stratified_split(sensitive, 0.5, np.random.default_rng([seed, 2, k])) for k in range(subsamples // 2)]
-    models = learn_from_halves(audit.train, search, splits, seed, progress)
-    people = _sample(len(audit.factual), _MOST_JUDGED, np.random.default_rng([seed, 3]))
-    judged = audit.factual[people]
-    twin_scores: list[dict[str, Floats]] = []
-    returned: list[dict[str, Floats]] = []
-    steps = subsamples + subsamples // 2 + 2
-    neighbour: TwinDraws | None = None
-    for b, model in enumerate(models):
-        rng = np.random.default_rng([seed, 4, b])
-        draws = TwinDraws.fit(model, audit.train[splits[b // 2][b % 2]], rng)
-        twin_scores.append(audit.score(draws.draw(judged, rng)))
-        if neighbour is not None and b % 2:
-            back = model.counterfactual(neighbour.model.counterfactual(judged))
-            returned.append(audit.score(draws.snapped(neighbour.snapped(back))))
-        neighbour = draws
-        progress.tick(STAGE, len(twin_scores) + len(returned), steps)
+def measure_stability(
+    audit: Subject, models: Sequence[CausalModel], judgement: Judgement, seed: int, progress: Progress
+) -> Stability:
+    """Compare the graphs of models learned from subsamples; look at the own edges and twins."""
     plausibility = _plausibility(audit, np.random.default_rng([seed, 5]), progress)
-    progress.tick(STAGE, steps - 1, steps)
+    progress.tick(STAGE, 1, 2)
     edge_cuts = _cut_edges(audit, [seed, 6], progress)
-    progress.tick(STAGE, steps, steps)
+    progress.tick(STAGE, 2, 2)
     variables, _ = audit.model.strengths()
     return Stability(
         variables=tuple(variables),
         sensitive=audit.model.sensitive,
         graphs=np.stack([np.abs(model.strengths()[1]) for model in models]),
-        people=people.astype(np.int64),
-        twin_scores={method: np.stack([one[method] for one in twin_scores]) for method in audit.thresholds},
-        returned={method: np.stack([one[method] for one in returned]) for method in audit.thresholds},
+        returned=judgement.returned,
         plausibility=plausibility,
         edge_cuts=edge_cuts,
         seed=seed,
@@ -96,12 +72,12 @@ def measure_stability(audit: Subject, search: Search, subsamples: int, seed: int
 def _cut_edges(audit: Subject, seed: list[int], progress: Progress) -> EdgeCuts:
     """Cut every edge on a path from the sensitive attribute, one by one; all else, chance included, stays the same."""
     own = audit.model
-    judged = audit.factual[_sample(len(audit.factual), _MOST_ASKED, np.random.default_rng(seed))]
-    draws = TwinDraws.fit(own, audit.train[audit.own], np.random.default_rng(seed))
+    people = sample_of(np.arange(len(audit.factual)), _MOST_ASKED, np.random.default_rng(seed))
+    judged = audit.factual[people]
     here = {method: scores > audit.thresholds[method] for method, scores in audit.score(judged).items()}
 
     def ratio(cut: tuple[str, str] | None) -> dict[str, float]:
-        there = audit.score(draws.draw(judged, np.random.default_rng(seed), cut))
+        there = audit.score(own.twins(judged, cut=cut))
         return {
             method: float(((there[method] > threshold) != here[method]).mean())
             for method, threshold in audit.thresholds.items()
@@ -124,7 +100,7 @@ def _cut_edges(audit: Subject, seed: list[int], progress: Progress) -> EdgeCuts:
 
 def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) -> Plausibility:
     groups = audit.train[:, 0]
-    kept = [_sample_of(np.flatnonzero(groups == sign), MAX_ROWS, rng) for sign in (-1.0, 1.0)]
+    kept = [sample_of(np.flatnonzero(groups == sign), MAX_ROWS, rng) for sign in (-1.0, 1.0)]
     real = audit.train[np.concatenate(kept)]
     rows = audit.inputs(real[:, 1:])
 
@@ -157,11 +133,3 @@ def _illegal(encoding: Encoding, factual: Floats, twins: Floats) -> tuple[Bools,
         beyond |= differs[:, 0] & variable.is_out_of_range(twins[:, columns])
         start = columns.stop
     return beyond, between
-
-
-def _sample(n: int, most: int, rng: np.random.Generator) -> Rows:
-    return _sample_of(np.arange(n), most, rng)
-
-
-def _sample_of(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cfad_core.audit.report import MethodReport
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.additive import AdditiveModel
+from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Bools
 from cfad_core.core.config import AuditConfig
-from cfad_core.core.formats import percent
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
 from cfad_core.detectors.adapter import ForeignDetector, scores_row_by_row
@@ -49,26 +49,29 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
     return notices
 
 
-def graph_notices(model: StructuralModel, judge: StructuralModel | None, config: AuditConfig) -> list[Finding]:
-    """About graphs that were given, and graphs in which the sensitive attribute affects nothing."""
+def graph_notices(model: CausalModel, config: AuditConfig) -> list[Finding]:
+    """About graphs that were given, graphs in which the sensitive attribute affects nothing, and additive twins."""
     notices = []
     was_given = config.knowledge.complete
     if was_given:
         message = (
-            "The causal graph was given. The judge and the model of every subsample have its edges, too: they show how "
-            "certain the strengths are, not whether the edges are right."
+            "The causal graph was given. The model of every subsample has its edges, too: they show how certain the "
+            "strengths are, not whether the edges are right."
         )
         notices.append(Finding("ready-graph", "info", message))
-    if not model.affected:
+    if not model.affected_names:
         message = (
             f"In the {'given' if was_given else 'learned'} graph '{model.sensitive}' affects nothing, so every "
             "twin equals the person and every detector looks fair. This is a statement about the graph, not about the "
             "detector."
         )
         notices.append(Finding("no-path-from-sensitive", "warning", message))
-    if judge is not None and not judge.affected:
-        message = f"In the independent judge's graph '{model.sensitive}' affects nothing: its ratio of 0 says nothing."
-        notices.append(Finding("no-path-in-judge", "warning", message))
+    if isinstance(model, AdditiveModel):
+        message = (
+            "Twins are the paper's: noise is added to what the causes say, so that categories of a twin lie between "
+            "their values and numbers may leave their range. Use preset fast for twins that could be real people."
+        )
+        notices.append(Finding("additive-twins", "warning", message))
     return notices
 
 
@@ -102,17 +105,19 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
     return notices
 
 
-def result_notices(reports: Mapping[str, MethodReport], config: AuditConfig) -> list[Finding]:
-    """About what was found."""
-    found = [_usefulness(report) for report in reports.values()]
-    found += [_own_outside_interval(report) for report in reports.values()]
-    if config.discovery.mode == "paper" and any(report.stability is not None for report in reports.values()):
-        message = "The graphs of the subsamples were learned jointly, not by the paper's graph autoencoder."
-        found.append(Finding("bootstrap-joint", "info", message))
-    return [finding for finding in found if finding is not None]
+def result_notices(reports: Mapping[str, MethodReport], *, older: bool) -> list[Finding]:
+    """About what was found, and by which engine."""
+    found = [finding for report in reports.values() if (finding := _usefulness(report)) is not None]
+    if older:
+        message = (
+            "This audit was made by an older version, whose twins need not be legal people: where the sensitive "
+            "attribute affects categories its numbers can be far off. Run it again."
+        )
+        found.insert(0, Finding("older-engine", "warning", message))
+    return found
 
 
-RESULT_CODES = ("fair-because-useless", "own-outside-interval", "bootstrap-joint")
+RESULT_CODES = ("fair-because-useless", "own-outside-interval", "bootstrap-joint", "older-engine")
 """Of the findings that follow from the numbers; they are made anew whenever an audit is read."""
 
 
@@ -132,20 +137,3 @@ def _usefulness(report: MethodReport) -> Finding | None:
         )
         return Finding("fair-because-useless", "warning", message)
     return None
-
-
-def _own_outside_interval(report: MethodReport) -> Finding | None:
-    """About a ratio that one causal model alone gets wrong."""
-    found, own = report.intervals, report.metrics.changing_ratio
-    if found is None or found.changing_ratio is None or own is None or report.scores_twins_alike:
-        return None
-    low, high = found.changing_ratio.low, found.changing_ratio.high
-    clearly = (high - low) / 2.0
-    if not report.basis.draws_categories or low - clearly <= own <= high + clearly:
-        return None
-    message = (
-        f"{report.label}: by the audit's own causal model the outcome changes for {percent(own)}, by models that draw "
-        f"categories for {percent(low)} to {percent(high)}. The own model leaves categories between their values, "
-        "where no person is; trust the interval."
-    )
-    return Finding("own-outside-interval", "warning", message)

@@ -15,7 +15,9 @@ from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.encoding import Encoding, fit_encoding
 from cfad_core.data.findings import Finding
 from cfad_core.data.groups import matches
+from cfad_core.data.kinds import kind_named
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.scaling import choose_scaling
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import Tables
 from cfad_core.data.validation import MIN_GROUP_ROWS, MIN_TRAINING_ROWS, validate
@@ -33,6 +35,7 @@ class AuditRows:
     train : (n, d), the rows to learn from
     train_is_normal : (n,)
     rows_were_selected : whether all training rows are normal by their label
+    comparable_units : whether all attributes are continuous numbers that share a scale
     test, test_rows : (n, d), the people to judge, and their positions in their table
     test_is_anomaly : None without labels
     truth : (n, d), the true twins of the people; None where they are unknown
@@ -44,6 +47,7 @@ class AuditRows:
     train: Floats
     train_is_normal: Bools
     rows_were_selected: bool
+    comparable_units: bool
     test: Floats
     test_rows: NDArray[np.int64]
     test_is_anomaly: Bools | None
@@ -84,6 +88,7 @@ def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> AuditRows
         train=train,
         train_is_normal=_normal_rows(train, train_is_anomaly, roles),
         rows_were_selected=selected,
+        comparable_units=_share_a_scale(training, encoding),
         test=people,
         test_rows=test_rows.astype(np.int64),
         test_is_anomaly=_labels(testing, roles),
@@ -95,6 +100,12 @@ def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> AuditRows
         ),
         digest=given.digest,
     )
+
+
+def _share_a_scale(training: pd.DataFrame, encoding: Encoding) -> bool:
+    numbers = [kind_named(variable.kind).numbers(training[variable.name]) for variable in encoding.variables]
+    known = [values for values in numbers if values is not None and not np.isnan(values).any()]
+    return len(known) == len(numbers) and choose_scaling(np.column_stack(known)) == "raw"
 
 
 def _split(

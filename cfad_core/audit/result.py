@@ -129,7 +129,7 @@ class AuditResult:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """All that the reader must know, also about what was found."""
-        return (*self.notices, *result_notices(self.reports, self.config, older=self.is_of_older_engine))
+        return (*self.notices, *result_notices(self.reports, older=self.is_of_older_engine))
 
     @property
     def is_of_older_engine(self) -> bool:

@@ -6,29 +6,33 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from cfad_core.audit.checks import STAGE as CHECKS
+from cfad_core.audit.checks import ModelChecks, Tested, check_model
+from cfad_core.audit.judging import STAGE as JUDGING
+from cfad_core.audit.judging import judge_people
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
 from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
-from cfad_core.audit.stability import Stability
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import Search, learn_model
+from cfad_core.causal.learning import CausalModel, Learner, learn_additive
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
-from cfad_core.core.arrays import Floats, Rows
-from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig
+from cfad_core.causal.subsampling import learn_from_halves
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress, Renamed, Silent
-from cfad_core.data.encoding import Encoding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import Tables
@@ -44,11 +48,13 @@ from cfad_core.detectors.protocol import (
 )
 from cfad_core.detectors.registry import METHOD_NAME, METHODS, module_of, needed
 
-JUDGE = "judge: "  # before the stages of the independent causal model
+JUDGE = "judge: "  # before the stages of the paper's independent causal model
 # Usual shares of the time of Phase One, in order; those of the detectors are in their registry
-_PHASE_ONE = {"discovery": 20.0, "edge selection": 2.0, "refit": 1.0}
-_EVALUATION = 2.0
-_EACH_SUBSAMPLE = {SUBSAMPLES: 2.0, UNCERTAINTY: 0.5}
+_GRAPH = {"discovery": 10.0, "mechanisms": 1.0}
+_GRAPH_AUTOENCODER = {"discovery": 60.0, "refit": 10.0}
+_EVALUATION = {JUDGING: 1.0, "evaluation": 2.0, CHECKS: 2.0}
+_EACH_SUBSAMPLE = {SUBSAMPLES: 2.0}
+_LEAST_JUDGES = 2  # where uncertainty is not measured: the two halves of one split
 _FAIRNESS_WEIGHT = {"variance": 1.0, "range": 0.5}  # lambda by the scale of the inputs
 
 
@@ -70,8 +76,7 @@ def run_audit(
     roles : what the columns are for
     test : the people to judge
     test_counterfactual : the true twins of ``test``, row by row, where they are known (synthetic data). They replace
-        the independent causal model as the judge, and the own one learns from all rows instead of half of them. They
-        are never learned from.
+        other causal models as judges, and are never learned from.
     detectors : other libraries' detectors to audit beside the configured methods, by name: anything with ``fit`` and
         ``score_samples`` or ``decision_function``, or a ``ForeignDetector`` that says what a high score means
 
@@ -99,93 +104,127 @@ def audit_tables(
     clock = _Clock()
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
-        own = _own_rows(data, config)
-        model, judge = _learn_models(data, own, config, progress)
-    settled = _settled(config, data.encoding, model)
-    rows = _training_rows(data, in_slices(model.counterfactual, data.normal, progress), settled)
-    fitted = _fit(Fitting(settled, {}, model.counterfactual, rows, progress), foreign, clock)
+        phase_one = _learn(data, config, progress)
+    model = phase_one.model
+    settled = _settled(config, data)
+    rows = _training_rows(data, in_slices(model.twins, data.normal, progress), settled)
+    fitted = _fit(Fitting(settled, {}, model.twins, rows, progress), foreign, clock)
+    scorer = Scorer((*config.methods, *foreign), fitted, progress)
+    with clock.timing("subsamples"):
+        judges = phase_one.judges(config, progress)
     with clock.timing("evaluation"):
-        people = _people(data, model, judge, progress)
-        scorer = Scorer((*config.methods, *foreign), fitted, progress)
-        scores = score_methods(scorer, rows, people)
+        quiet = scorer.silent(Silent(progress, JUDGING))
+        judgement = judge_people(judges, data.test, quiet, config.seed, progress)
+        twins = in_slices(model.twins, data.test, progress)
+        people = People(data.test_rows, data.test_is_anomaly, data.test, twins, data.truth, judgement.people)
+        scores = score_methods(scorer, rows, people, judgement.twin_scores)
     result = AuditResult(
         roles=data.roles,
         config=config,
         settings=_used(settled.detector, fitted),
         encoding=data.encoding,
         model=model,
-        judge=judge,
         detectors=fitted,
         people=people,
         scores=scores,
+        judges=len(judges),
+        checks=None,
         stability=None,
-        notices=(*data.notices, *graph_notices(model, judge, config), *detector_notices(fitted, config, rows)),
+        notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
+    thresholds = {method: report.threshold for method, report in result.reports.items()}
+    with clock.timing("checks"):
+        result = replace(result, checks=_check(result, data, phase_one, thresholds, scorer))
     if not config.subsamples:
         return result
-    with clock.timing("uncertainty"):
-        return replace(result, stability=_measure(result, data, own, rows.inputs, scorer))
-
-
-def _measure(result: AuditResult, data: AuditRows, own: Rows, inputs: InputScaling, scorer: Scorer) -> Stability:
-    """What is uncertain about an audit."""
-    config, progress = result.config, scorer.progress
     subject = Subject(
         train=data.train,
-        own=own,
-        model=result.model,
+        model=model,
         encoding=data.encoding,
-        factual=result.people.factual,
-        counterfactual=result.people.counterfactual,
+        factual=data.test,
+        counterfactual=twins,
         score=scorer.silent(Silent(progress, UNCERTAINTY)),
-        thresholds={method: report.threshold for method, report in result.reports.items()},
-        inputs=inputs,
+        thresholds=thresholds,
+        inputs=rows.inputs,
     )
-    return measure_stability(subject, _joint_search(data, config), config.subsamples, config.seed, progress)
+    with clock.timing("uncertainty"):
+        return replace(result, stability=measure_stability(subject, judges, judgement, config.seed, progress))
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
     """The stages of an audit in their order, and their usual shares of the time."""
-    judge = {} if knows_truth else {f"{JUDGE}{stage}": share for stage, share in _PHASE_ONE.items()}
+    paper = config.discovery.mode == "paper"
+    first = _GRAPH_AUTOENCODER if paper else _GRAPH
+    judge = {f"{JUDGE}{stage}": share for stage, share in first.items()} if paper and not knows_truth else {}
     fits = {stage: METHODS[name].cost for name in needed(config.methods) if (stage := METHODS[name].stage) is not None}
-    further = {stage: share * config.subsamples for stage, share in _EACH_SUBSAMPLE.items() if config.subsamples}
-    return {**_PHASE_ONE, **judge, **fits, "evaluation": _EVALUATION, **further}
+    judges = 0 if paper else config.subsamples or (0 if knows_truth else _LEAST_JUDGES)
+    subsamples = {stage: share * judges for stage, share in _EACH_SUBSAMPLE.items() if judges}
+    after = {stage: share for stage, share in _EVALUATION.items() if not (paper and stage == CHECKS)}
+    return {**first, **judge, **fits, **subsamples, **after, **({UNCERTAINTY: 2.0} if config.subsamples else {})}
 
 
-def _own_rows(data: AuditRows, config: AuditConfig) -> Rows:
-    """The training rows that the own causal model learns from: all if the truth judges it, else half of them."""
-    if data.truth is not None:
-        return np.arange(len(data.train))
-    return stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))[0]
+@dataclass(frozen=True)
+class PhaseOne:
+    """The audit's own causal model, and how others are learned.
+
+    Attributes
+    ----------
+    learner : None in the paper's way
+    judge : in the paper's way, the model of the rows that the own one did not learn from
+    knows_truth : whether the true twins are known
+    """
+
+    model: CausalModel
+    learner: Learner | None
+    judge: AdditiveModel | None
+    knows_truth: bool
+
+    def judges(self, config: AuditConfig, progress: Progress) -> list[CausalModel]:
+        """Models that the detectors do not know, to judge them by."""
+        if self.learner is None:
+            return [] if self.judge is None else [self.judge]
+        wanted = config.subsamples or (0 if self.knows_truth else _LEAST_JUDGES)
+        assert isinstance(self.model, StructuralModel)
+        sensitive, seed = self.learner.x[:, 0], config.seed
+        splits = [stratified_split(sensitive, 0.5, np.random.default_rng([seed, 2, k])) for k in range(wanted // 2)]
+        return list(learn_from_halves(self.learner, self.model, splits, seed, progress))
 
 
-def _learn_models(
-    data: AuditRows, own: Rows, config: AuditConfig, progress: Progress
-) -> tuple[StructuralModel, StructuralModel | None]:
-    """The own model and, unless the truth is known, an independent one from the other half of the rows."""
+def _learn(data: AuditRows, config: AuditConfig, progress: Progress) -> PhaseOne:
+    """The own model, from all training rows; in the paper's way from half of them, unless the truth is known."""
+    columns, knows_truth = _columns(data), data.truth is not None
+    if config.discovery.mode == "joint":
+        learner = Learner.prepare(data.train, columns, config.discovery, config.knowledge, progress)
+        return PhaseOne(learner.learn(None, config.seed, progress), learner, None, knows_truth)
 
-    def learn(rows: Floats, seed: int, progress: Progress) -> StructuralModel:
-        return learn_model(
-            rows,
-            _columns(data),
-            config=config.discovery,
-            knowledge=config.knowledge,
-            seed=seed,
-            progress=progress,
-        )
+    def learn(rows: Floats, seed: int, progress: Progress) -> AdditiveModel:
+        return learn_additive(rows, columns, config.discovery, config.knowledge, seed, progress)
 
+    if knows_truth:
+        return PhaseOne(learn(data.train, config.seed, progress), None, None, knows_truth)
+    own, other = stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))
     mine = learn(data.train[own], config.seed, progress)
-    if data.truth is not None:
-        return mine, None
-    other = np.setdiff1d(np.arange(len(data.train)), own)
-    return mine, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
+    return PhaseOne(mine, None, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE)), knows_truth)
 
 
-def _joint_search(data: AuditRows, config: AuditConfig) -> Search:
-    """How the graphs of subsamples are looked for: always jointly, the graph autoencoder would take an hour."""
-    discovery = config.discovery if config.discovery.mode == "joint" else DiscoveryConfig()
-    return Search.prepare(data.train, _columns(data), discovery, config.knowledge)
+def _check(
+    result: AuditResult, data: AuditRows, phase_one: PhaseOne, thresholds: dict[str, float], scorer: Scorer
+) -> ModelChecks | None:
+    """The tests of the causal model; the paper's additive one is not tested."""
+    if phase_one.learner is None or not isinstance(result.model, StructuralModel):
+        return None
+    tested = Tested(
+        model=result.model,
+        learner=phase_one.learner,
+        factual=result.people.factual,
+        twins=result.people.counterfactual,
+        variables=data.encoding.column_variables,
+        score=scorer.silent(Silent(scorer.progress, CHECKS)),
+        thresholds=thresholds,
+        rows_were_selected=data.rows_were_selected,
+    )
+    return check_model(tested, result.config.seed, scorer.progress)
 
 
 def _columns(data: AuditRows) -> Columns:
@@ -194,24 +233,19 @@ def _columns(data: AuditRows) -> Columns:
         encoding.names,
         encoding.sensitive,
         encoding.column_variables,
-        comparable_units=encoding.scaling == "raw",
+        encoding.variable_kinds,
+        encoding.marks,
+        comparable_units=data.comparable_units,
         rows_were_selected=data.rows_were_selected,
     )
 
 
-def _settled(config: AuditConfig, encoding: Encoding, model: StructuralModel) -> AuditConfig:
-    """The settings with what was left to the data filled in.
-
-    Twin scoring: with additive noise, the category of a twin lies between its levels. What a detector cannot
-    reconstruct there is the model's imprecision rather than the person's oddity, so the score of whichever is explained
-    better counts (``min``).
-    """
+def _settled(config: AuditConfig, data: AuditRows) -> AuditConfig:
+    """The settings with what was left to the data filled in."""
     detector = config.detector
-    inputs = detector.inputs or ("variance" if encoding.scaling == "raw" else "range")
+    inputs = detector.inputs or ("variance" if data.comparable_units else "range")
     weight = _FAIRNESS_WEIGHT[inputs] if detector.fairness_weight is None else detector.fairness_weight
-    categories = {variable.name for variable in encoding.variables if variable.kind == "category"}
-    twin = detector.twin or ("min" if categories & set(model.affected_names) else "mean")
-    return config.with_detector(inputs=inputs, fairness_weight=weight, twin=twin)
+    return config.with_detector(inputs=inputs, fairness_weight=weight, twin=detector.twin or "mean")
 
 
 def _used(settings: DetectorConfig, fitted: Mapping[str, AnyDetector]) -> DetectorConfig:
@@ -238,13 +272,6 @@ def _fit(task: Fitting, foreign: Mapping[str, Any], clock: _Clock) -> dict[str, 
             seed = task.config.seed
             fitted[name] = fit_foreign(detector, task.rows, stage=name, seed=seed, progress=task.progress)
     return fitted
-
-
-def _people(data: AuditRows, model: StructuralModel, judge: StructuralModel | None, progress: Progress) -> People:
-    twins = in_slices(model.counterfactual, data.test, progress)
-    independent = data.truth if judge is None else in_slices(judge.counterfactual, data.test, progress)
-    assert independent is not None
-    return People(data.test_rows, data.test_is_anomaly, data.test, twins, independent)
 
 
 def _check_foreign(foreign: Mapping[str, Any]) -> None:

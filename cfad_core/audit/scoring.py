@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.audit.judging import draws_of
 from cfad_core.audit.report import MethodScores
 from cfad_core.audit.result import AuditResult, People
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
@@ -68,16 +70,6 @@ class Scorer:
         detector = self.detectors[method]
         return in_slices(lambda some: score_people(detector, some), people, self.progress)
 
-    def of_twins(self, method: str, twins: Floats, score: Floats) -> Floats:
-        """Scores (n,) of people's twins by the causal model that the detectors know; ``score`` is the people's own.
-
-        A twin's twin is the person: a detector that uses both scores both alike, to the last bit.
-        """
-        detector = self.detectors[method]
-        if isinstance(detector, PeopleDetector) and detector.same_for_twins:
-            return score
-        return self.by(method, twins)
-
     def of_training(self, method: str, rows: TrainingRows) -> Floats:
         """The scores that thresholds are quantiles of.
 
@@ -95,16 +87,24 @@ class Scorer:
         return replace(self, progress=progress)
 
 
-def score_methods(scorer: Scorer, rows: TrainingRows, people: People) -> dict[str, MethodScores]:
-    """Scores of every method: of the training rows, the people, and their twins by both judges."""
+def score_methods(
+    scorer: Scorer, rows: TrainingRows, people: People, twin_scores: Mapping[str, Floats]
+) -> dict[str, MethodScores]:
+    """Scores of every method: of the training rows, the people, the twins that are shown, and the true ones.
+
+    Parameters
+    ----------
+    twin_scores : those of other causal models' twins, (R, m) by method
+    """
     scores: dict[str, MethodScores] = {}
+    nothing = np.zeros((0, len(people.judged)))
     for method in scorer.methods:
-        factual = scorer.by(method, people.factual)
         scores[method] = MethodScores(
             train=scorer.of_training(method, rows),
-            factual=factual,
-            counterfactual=scorer.of_twins(method, people.counterfactual, factual),
-            independent=scorer.by(method, people.independent),
+            factual=scorer.by(method, people.factual),
+            counterfactual=scorer.by(method, people.counterfactual),
+            truth=None if people.truth is None else scorer.by(method, people.truth),
+            judged=twin_scores.get(method, nothing),
         )
         scorer.progress.tick("evaluation", len(scores), len(scorer.methods))
     return scores
@@ -116,33 +116,35 @@ def score_rows(result: AuditResult, table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` and
-        ``_flip`` (the outcome changes).
+        Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` (of the twin that
+        ``twin_rows`` writes), and ``_change`` (how likely the outcome changes: the share of 16 possible twins).
     """
     people = encode_people(result.encoding, table)
-    twins = result.model.counterfactual(people)
+    draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
+    twins = [result.model.twins(people, draw) for draw in range(draws)]
     scorer = Scorer(tuple(result.scores), result.detectors, Progress())
     columns: dict[str, NDArray[Any]] = {}
     for method, report in result.reports.items():
         if method not in result.detectors:
             continue
-        here = scorer.by(method, people)
-        there = scorer.of_twins(method, twins, here)
-        flagged, twin_flagged = here > report.threshold, there > report.threshold
+        here, there = scorer.by(method, people), [scorer.by(method, some) for some in twins]
+        flagged = here > report.threshold
         columns[f"{method}_score"] = here
         columns[f"{method}_flag"] = flagged.astype(np.int64)
-        columns[f"{method}_score_counterfactual"] = there
-        columns[f"{method}_flip"] = (flagged != twin_flagged).astype(np.int64)
+        columns[f"{method}_score_counterfactual"] = there[0]
+        columns[f"{method}_change"] = np.mean([flagged != (some > report.threshold) for some in there], axis=0)
     return pd.DataFrame(columns, index=table.index)
 
 
 def twin_rows(result: AuditResult, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:
     """Each row had its person belonged to the other group, in the table's own columns and units.
 
-    Numbers are clipped to what was seen in training, and counted, unless ``clip`` is False.
+    Put through ``score_rows``, a twin gets the score that its person's row calls counterfactual. Only the paper's
+    additive twins may have numbers beyond what was seen in training: these are clipped, and counted, unless ``clip`` is
+    False.
     """
     people = encode_people(result.encoding, table)
-    return result.encoding.decode(result.model.counterfactual(people), people, table, clip=clip)
+    return result.encoding.decode(result.model.twins(people), people, table, clip=clip)
 
 
 def encode_people(encoding: Encoding, table: pd.DataFrame) -> Floats:

@@ -14,7 +14,6 @@ from cfad_core.causal.graph import descendants
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.evaluation.edge_cuts import EdgeCuts
-from cfad_core.evaluation.intervals import ResampledScores
 from cfad_core.evaluation.plausibility import Plausibility
 
 
@@ -28,9 +27,8 @@ class Stability:
     ----------
     variables, sensitive : of the graphs
     graphs : (B, v, v), how strongly each variable acts on each other
-    people : (m,), the positions, among the audit's people, of those that the models judge
-    twin_scores : by method, (B, m): the scores of these people's twins by each model, categories drawn
-    returned : by method, (B / 2, m): their scores after one model made twins of them and its neighbour twins of those
+    returned : by method, (B / 2, m): the scores of the judged people after one model made twins of them and its
+        neighbour twins of those
     plausibility, edge_cuts : of the twins, and of the edges, of the audit's own causal model
     seed : of the samples of people
     """
@@ -38,8 +36,6 @@ class Stability:
     variables: tuple[str, ...]
     sensitive: str
     graphs: Floats
-    people: NDArray[np.int64]
-    twin_scores: dict[str, Floats]
     returned: dict[str, Floats]
     plausibility: Plausibility
     edge_cuts: EdgeCuts
@@ -67,35 +63,29 @@ class Stability:
         s = self.variables.index(self.sensitive)
         return int((self.graphs[:, s] == 0.0).all(axis=1).sum())
 
-    def resampled(self, method: str, score: Floats, sensitive: Floats) -> ResampledScores:
-        """What intervals come from; ``score`` and ``sensitive`` (n,) are of all people of the audit."""
-        return ResampledScores(score[self.people], self.twin_scores[method], sensitive[self.people], self.seed)
-
     def model_error(self, method: str, score: Floats, threshold: float) -> float:
         """Share of people whose outcome differs once one model made their twin, and another the twin of that.
 
-        A perfect model would bring everybody back. The median over the pairs of models.
+        The ``score`` is that of the judged people (m,). A perfect model would bring everybody back but for what is
+        drawn. The median over the pairs of models.
         """
-        here = score[self.people] > threshold
+        here = score > threshold
         return float(np.median(((self.returned[method] > threshold) != here).mean(axis=1)))
 
-    def check(self, people: int, variables: Sequence[str], methods: Collection[str]) -> None:
-        """Refuse what does not belong to an audit of so many people, with these variables and methods.
+    def check(self, people: int, judged: int, variables: Sequence[str], methods: Collection[str]) -> None:
+        """Refuse what does not belong to an audit of so many people, so many of them judged, and these methods.
 
         Raises
         ------
         InvalidArtifactError
         """
-        cuts, m = self.edge_cuts, len(self.people)
-        wrong = [name for name, array, shape in self._shapes(people, len(variables)) if not _is_sound(array, shape)]
-        by_method = (self.twin_scores, self.returned, cuts.without, cuts.whole)
+        cuts = self.edge_cuts
+        shapes = self._shapes(people, judged, len(variables))
+        wrong = [name for name, array, shape in shapes if not _is_sound(array, shape)]
+        by_method = (self.returned, cuts.without, cuts.whole)
         fits = (
             not wrong
             and len(self.graphs) > 1
-            and m > 0
-            and self.people.ndim == 1
-            and self.people.dtype.kind == "i"
-            and 0 <= self.people.min() <= self.people.max() < people
             and self.variables == tuple(variables)
             and self.sensitive == variables[0]
             and all(set(part) == set(methods) for part in by_method)
@@ -107,14 +97,13 @@ class Stability:
             what = f"its {wrong[0][:60]} has another shape, or holds no numbers" if wrong else "its parts do not match"
             raise InvalidArtifactError(f"The uncertainty does not belong to the audit: {what}.")
 
-    def _shapes(self, people: int, v: int) -> list[tuple[str, NDArray[Any], tuple[int, ...]]]:
+    def _shapes(self, people: int, judged: int, v: int) -> list[tuple[str, NDArray[Any], tuple[int, ...]]]:
         """Every array with its name and the shape that it must have."""
-        twins, graphs, m = self.plausibility, len(self.graphs), len(self.people)
+        twins, graphs = self.plausibility, len(self.graphs)
         edges = len(self.edge_cuts.edges)
         return [
             ("graphs", self.graphs, (graphs, v, v)),
-            *((f"worlds.{name}", array, (graphs, m)) for name, array in self.twin_scores.items()),
-            *((f"returned.{name}", array, (graphs // 2, m)) for name, array in self.returned.items()),
+            *((f"returned.{name}", array, (graphs // 2, judged)) for name, array in self.returned.items()),
             *((f"without.{name}", array, (edges,)) for name, array in self.edge_cuts.without.items()),
             *((name, getattr(twins, name), (people,)) for name in ("out_of_range", "between_levels")),
             *((name, getattr(twins, name), (people,)) for name in ("distance", "usual")),
@@ -125,7 +114,6 @@ class Stability:
         frequency = self.edge_frequency
         return {
             "graphs": len(self.graphs),
-            "people": len(self.people),
             "graphs_without_path": self.without_path,
             "reach": self.reach,
             "edges": [

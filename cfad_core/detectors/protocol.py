@@ -50,10 +50,6 @@ class PeopleDetector(Protocol):
     """A detector that scores whole people (n, d), the sensitive attribute in the first column, by another detector."""
 
     @property
-    def same_for_twins(self) -> bool:
-        """Whether a person and their twin get the same score by construction."""
-
-    @property
     def base(self) -> AnyDetector:
         """The detector whose scores it is made of."""
 

@@ -1,9 +1,8 @@
 """Twin scoring: judge a person by their own score and by that of their twin.
 
-The map from people to their twins is an involution, so any symmetric function of ``g(x)`` and ``g(twin of x)`` is the
-same for a person and for their twin: by the causal model that scores, nobody's outcome depends on the sensitive
-attribute, whatever the base detector. The price: the sensitive attribute and the causal model are needed when it
-scores, and by *another* causal model the promise is only as good as the two models agree.
+A symmetric function of ``g(x)`` and ``g(twin of x)`` is the same for a person and for their twin wherever the twin's twin is
+the person again: for all numbers, and but for chance where levels are drawn. The price: the sensitive attribute and the
+causal model are needed when it scores, and by *another* causal model the promise is only as good as the two models agree.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ class TwinDetector:
     base: AnyDetector
     twins_of: TwinMap
     rule: TwinRule
-    same_for_twins: bool = True
 
     def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
         """One score of each person (n, d) and their twin, (n,); ``base_score`` is the person's own, if it is known."""

@@ -1,0 +1,74 @@
+"""What other causal models say: their twins of the audited people, scored by every method.
+
+A detector knows the audit's own causal model; the number that leads comes from models that it does not know, each
+learned from a random half of the rows. Everybody gets several twins, so an outcome changes with a probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfad_core.causal.learning import CausalModel
+from cfad_core.core.arrays import Floats, Rows
+from cfad_core.core.progress import Progress
+
+Score = Callable[[Floats], dict[str, Floats]]
+
+STAGE = "judging"
+MOST_JUDGED = 10_000  # people: sampling noise is then below the models' own
+_LEAST_TWINS = 16  # of each person: a probability is then known within 0.125, and the mean over people far better
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Scores of the judged people's twins.
+
+    Attributes
+    ----------
+    people : (m,), positions among the audit's people
+    twin_scores : by method, (R, m): R = models x twins by each model, those of one model next to each other
+    returned : by method, (models / 2, m): of the twins' twins, the second by a model that shares no row with the first
+    """
+
+    people: NDArray[np.int64]
+    twin_scores: dict[str, Floats]
+    returned: dict[str, Floats]
+
+
+def judge_people(
+    models: Sequence[CausalModel], factual: Floats, score: Score, seed: int, progress: Progress
+) -> Judgement:
+    """Twins of people (n, d) by every model, and there and back by each pair of neighbours."""
+    people = sample_of(np.arange(len(factual)), MOST_JUDGED, np.random.default_rng([seed, 3]))
+    judged = factual[people]
+    draws = draws_of(len(models))
+    found: list[dict[str, Floats]] = []
+    returned: list[dict[str, Floats]] = []
+    steps = len(models) * draws + len(models) // 2
+    for b, model in enumerate(models):
+        for draw in range(draws):
+            twins = model.twins(judged, draw)
+            found.append(score(twins))
+            progress.tick(STAGE, len(found) + len(returned), steps)
+            if draw == 0 and b % 2 == 0 and b + 1 < len(models):
+                returned.append(score(models[b + 1].twins(twins)))
+    methods = found[0] if found else {}
+    return Judgement(
+        people=people.astype(np.int64),
+        twin_scores={method: np.stack([one[method] for one in found]) for method in methods},
+        returned={method: np.stack([one[method] for one in returned]) for method in methods if returned},
+    )
+
+
+def draws_of(models: int) -> int:
+    """How many twins of each person every one of so many models makes."""
+    return max(1, -(-_LEAST_TWINS // max(1, models)))
+
+
+def sample_of(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    """All of the rows, or a random part of them."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
