@@ -44,9 +44,9 @@ def monte_carlo_error(changes: Floats) -> float:
 def draws_needed(error: float, people: int, ratio: float = 0.5) -> int:
     """The fewest draws for a standard error, due to drawing alone, of at most ``error``, whatever the people.
 
-    With probabilities ``p_i``, of mean ``ratio``, the error after R draws is ``sqrt(mean(p_i (1 - p_i)) / (R m))``. It is
-    largest where all ``p_i`` are alike, so that ``ratio (1 - ratio) / (m error^2)`` draws are enough. If the ratio is not
-    known, half of the people is the worst case.
+    With probabilities ``p_i``, of mean ``ratio``, the error after R draws is ``sqrt(mean(p_i (1 - p_i)) / (R m))``. It
+    is largest where all ``p_i`` are alike, so that ``ratio (1 - ratio) / (m error^2)`` draws are enough. If the ratio
+    is not known, half of the people is the worst case.
 
     Raises
     ------
