@@ -59,7 +59,10 @@ def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) ->
     """
     position = {name: k for k, name in enumerate(names)}
     _check_names(names, knowledge)
+    _check_causes(sensitive, knowledge)
     allowed = ~np.eye(len(names), dtype=np.bool_)
+    for effect in knowledge.from_sensitive:
+        allowed[:, position[effect]] = np.arange(len(names)) == position[sensitive]
     for root in {*knowledge.roots, *([sensitive] if knowledge.sensitive_is_root else [])}:
         allowed[:, position[root]] = False
     for later in range(1, len(knowledge.tiers)):
@@ -93,7 +96,7 @@ def required_edges(names: Sequence[str], knowledge: Knowledge) -> Bools:
 
 
 def _check_names(names: Sequence[str], knowledge: Knowledge) -> None:
-    mentioned: list[str] = [*knowledge.roots]
+    mentioned: list[str] = [*knowledge.roots, *knowledge.from_sensitive]
     for group in (*knowledge.tiers, *knowledge.forbidden, *knowledge.required):
         mentioned.extend(group)
     unknown = sorted(set(mentioned) - set(names))
@@ -106,6 +109,27 @@ def _check_names(names: Sequence[str], knowledge: Knowledge) -> None:
     twice = sorted(name for name, count in in_tiers.items() if count > 1)
     if twice:
         raise InvalidConfigError(f"A column belongs to one tier only; in several: {', '.join(twice)}.")
+
+
+def _check_causes(sensitive: str, knowledge: Knowledge) -> None:
+    """Refuse contradictions about what only the sensitive column may cause."""
+    if sensitive in knowledge.from_sensitive:
+        raise InvalidConfigError(
+            f"{sensitive} is the sensitive column and cannot cause itself; remove it from the columns that nothing but "
+            f"{sensitive} causes."
+        )
+    both = [name for name in knowledge.from_sensitive if name in knowledge.roots]
+    if both:
+        raise InvalidConfigError(
+            f"Either nothing in the table causes a column, or nothing but {sensitive} does; both are said of: "
+            f"{', '.join(both)}. Remove one of the two."
+        )
+    for cause, effect in knowledge.required:
+        if effect in knowledge.from_sensitive and cause != sensitive:
+            raise InvalidConfigError(
+                f"The edge {cause} -> {effect} is required, but nothing except {sensitive} may cause {effect}; remove "
+                "one of the two."
+            )
 
 
 def membership(variables: Sequence[str]) -> tuple[list[str], Floats]:

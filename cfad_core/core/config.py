@@ -34,6 +34,7 @@ class Knowledge(Settings, frozen=True):
     Attributes
     ----------
     roots : columns without causes in the table
+    from_sensitive : columns that nothing but the sensitive column may cause
     tiers : ordered groups of columns; no arrow runs from a later to an earlier tier
     forbidden, required : edges ``(cause, effect)``
     sensitive_is_root : whether the sensitive column has no causes in the table
@@ -42,6 +43,7 @@ class Knowledge(Settings, frozen=True):
 
     section: ClassVar[str] = "knowledge"
     roots: tuple[str, ...] = ()
+    from_sensitive: tuple[str, ...] = ()
     tiers: tuple[tuple[str, ...], ...] = ()
     forbidden: tuple[tuple[str, str], ...] = ()
     required: tuple[tuple[str, str], ...] = ()

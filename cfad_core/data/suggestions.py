@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ _MANY_GROUPS = 12
 _SENSITIVE = (
     ("sex", "gender"),
     ("race", "ethnicity", "ethnic"),
+    ("minority", "black", "white", "hispanic", "latino"),
     ("religion",),
     ("nationality", "citizenship", "foreign", "migrant", "immigrant"),
     ("disability", "disabled"),
@@ -34,7 +36,27 @@ _LABEL = (
     ("label", "target", "class", "y"),
     ("default", "defaulted", "recid", "recidivism", "recidivist", "churn", "outcome", "risk", "income"),
 )
-_ROOTS = {"age", "sex", "gender", "race", "ethnicity", "ethnic", "born", "birth", "birthyear", "native"}
+# What a person is born with: nothing else in a table causes it
+_BORN_WITH = (
+    "age sex gender race ethnicity ethnic colour color born birth birthdate birthday birthyear birthplace dob native "
+    "nationality origin black white hispanic latino minority"
+)
+# Whose age or colour it is, or when: with one of these words a column is something else
+_NOT_BORN_WITH = (
+    "account building car child children claim collar company diagnosis house loan marriage policy property retirement "
+    "vehicle"
+)
+# What comes after that in a life, in this order; a name with words of several is of the last of them
+_LATER = (
+    "education educational school schooling degree college university grade grades gpa lsat study",
+    "marital married marriage spouse husband wife relationship family child children kids dependents dependants divorced "
+    "household",
+    "work working workclass occupation job jobs employment employed employer unemployed profession hours industry sector",
+    "income wage wages salary pay earnings capital balance savings checking wealth assets property housing house "
+    "homeowner rent mortgage debt debts loan loans credit credits prior priors juv history arrests convictions customer "
+    "insured",
+    "score scores decile amount claim claims",
+)
 _ANOMALY = ("1", "true", "yes", "y", "fraud", "anomaly", "anomalous", "outlier", "bad", "positive")
 _IDENTIFIER = ("id", "uuid", "guid", "key", "index", "number", "no", "nr", "ssn", "email", "phone", "name", "unnamed")
 
@@ -58,8 +80,11 @@ class Suggestion:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """Attributes that nothing else in a table causes, such as age, recognised by their names."""
-        return tuple(e.column for e in self.columns if e.role == "feature" and _words(e.column) & _ROOTS)
+        """Columns that nothing else in a table causes, such as age, by their names and whatever role is suggested.
+
+        A role may change; what a column is does not. Who needs those of some columns alone calls ``suggest_roots``.
+        """
+        return suggest_roots(entry.column for entry in self.columns if entry.role != "ignore")
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -90,6 +115,33 @@ def suggest_roles(table: pd.DataFrame, sensitive: str | None = None, label: str 
         groups, cut = suggest_groups(table[chosen])
         roles = ColumnRoles(chosen, groups=groups, label=chosen_label, anomaly=anomaly, ignore=ignore, cut=cut)
     return Suggestion(tuple(columns), roles)
+
+
+def suggest_roots(columns: Iterable[str]) -> tuple[str, ...]:
+    """Those of the columns that people are born with, by their names: nothing else in a table causes them."""
+    return tuple(column for column in columns if time_rank(column) == 1)
+
+
+def time_rank(column: str) -> int | None:
+    """When in a life a column comes about, by its name; None if the name does not say.
+
+    1 what a person is born with, 2 education, 3 family, 4 work, 5 money, possessions and history, 6 what a decision is
+    about: scores, amounts and claims.
+    """
+    words = _words(column)
+    if words & _words(_BORN_WITH) and not words & _words(_NOT_BORN_WITH):
+        return 1
+    return max((rank for rank, known in enumerate(_LATER, start=2) if words & _words(known)), default=None)
+
+
+def suggest_tiers(table: pd.DataFrame, roles: ColumnRoles) -> tuple[tuple[str, ...], ...]:
+    """A time order of the attributes whose names are recognised, the earliest first; the others are left out.
+
+    It is a guess, for a person to check: no arrow of a causal graph runs from a later tier to an earlier one.
+    """
+    ranks = {name: time_rank(name) for name in roles.features(table)}
+    found = sorted({rank for rank in ranks.values() if rank is not None})
+    return tuple(tuple(name for name, rank in ranks.items() if rank == tier) for tier in found)
 
 
 def suggest_groups(column: pd.Series[Any]) -> tuple[tuple[str, ...] | None, float | None]:

@@ -59,6 +59,35 @@ def test_knowledge_from_a_file_and_roots_are_added_up(table: Path) -> None:
     assert "the uncertainty was not measured" in text["methods"]["ae"]["verdict"]
 
 
+def test_a_time_order_and_what_only_the_sensitive_column_causes(table: Path) -> None:
+    order = ["--tier", "schooling", "--tier", "income", "debt", "--from-sensitive", "schooling"]
+    assert audit(table, *order, "--subsamples", "0") == 0
+    text = found(table)
+    known = text["config"]["knowledge"]
+    assert known["tiers"] == [["schooling"], ["income", "debt"]]
+    assert known["from_sensitive"] == ["schooling"]
+    causes = {edge["cause"] for edge in text["graph"]["edges"] if edge["effect"] == "schooling"}
+    assert causes <= {"group"}
+
+
+def test_a_column_named_like_a_root_may_be_caused_by_the_sensitive_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "people.csv"
+    make_people(400, seed=0).rename(columns={"schooling": "age"}).to_csv(path, index=False)
+    assert audit(path, "--from-sensitive", "age", "--subsamples", "0") == 0
+    known = found(path)["config"]["knowledge"]
+    assert (known["roots"], known["from_sensitive"]) == ([], ["age"])
+    assert audit(path, "--from-sensitive", "age", "--roots", "age", "--subsamples", "0") == 2
+    assert "both are said of: age" in capsys.readouterr().err
+
+
+def test_tiers_are_given_once(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (table.parent / "known.json").write_text(json.dumps({"tiers": [["income"], ["debt"]]}))
+    assert audit(table, "--knowledge", table.parent / "known.json", "--tier", "income") == 2
+    assert "give them there or with --tier, not both" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -15,6 +15,7 @@ from cfad_core.causal.exchange import (
     read_graph,
     write_graph,
 )
+from cfad_core.causal.graph import allowed_edges
 from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import InvalidConfigError
@@ -57,6 +58,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[str], dict[tuple[str, str], float]]:
         Knowledge(),
         Knowledge(
             roots=("Größe",),
+            from_sensitive=("d",),
             tiers=(("a", "b"), ("c",)),
             forbidden=(("a", "c"),),
             required=(("b", "c"), ("a", "b")),
@@ -72,6 +74,18 @@ def test_knowledge_survives_json(knowledge: Knowledge) -> None:
     assert knowledge_from_json(b"\xef\xbb\xbf" + text.encode()) == knowledge  # as some editors save it
     written = json.loads(text)
     assert (written["kind"], written["version"]) == ("cfad-knowledge", 1)
+
+
+def test_files_of_earlier_versions_say_nothing_of_what_the_sensitive_column_causes() -> None:
+    written = json.loads(knowledge_to_json(Knowledge(roots=("a",), tiers=(("a",), ("b",)))))
+    del written["from_sensitive"]
+    assert knowledge_from_json(json.dumps(written)) == Knowledge(roots=("a",), tiers=(("a",), ("b",)))
+
+
+def test_tiers_and_what_the_sensitive_column_causes_hold_in_files() -> None:
+    known = knowledge_from_json('{"tiers": [["a"], ["b", "S"], ["c"]], "from_sensitive": ["c"]}')
+    allowed = allowed_edges(["S", "a", "b", "c"], "S", known)
+    assert {("Sabc"[j], "Sabc"[i]) for j, i in np.argwhere(allowed)} == {("S", "b"), ("S", "c"), ("a", "b")}
 
 
 def test_knowledge_may_be_written_by_hand() -> None:
@@ -90,8 +104,8 @@ def test_knowledge_may_be_written_by_hand() -> None:
         ('{"version": 2}', "The domain knowledge in k.json has version 2; this program reads 1"),
         (
             '{"nodes": []}',
-            "Unknown setting of 'knowledge': nodes. Known: roots, tiers, forbidden, required, sensitive_is_root, "
-            "complete.",
+            "Unknown setting of 'knowledge': nodes. Known: roots, from_sensitive, tiers, forbidden, required, "
+            "sensitive_is_root, complete.",
         ),
         (
             '{"roots": "age"}',

@@ -40,9 +40,34 @@ def test_knowledge_closes_edges() -> None:
     assert open_edges == {("S", "B"), ("A", "B"), ("A", "C"), ("B", "C")}
 
 
+def test_only_the_sensitive_column_may_point_into_these() -> None:
+    allowed = allowed_edges(NAMES, "S", Knowledge(from_sensitive=("A", "C")))
+    assert {(NAMES[j], NAMES[i]) for j, i in np.argwhere(allowed)} == {
+        ("S", "A"),
+        ("S", "B"),
+        ("S", "C"),
+        ("A", "B"),
+        ("C", "B"),
+    }
+    must = Knowledge(from_sensitive=("A",), required=(("S", "A"),), complete=True)
+    assert np.argwhere(allowed_edges(NAMES, "S", must)).tolist() == [[0, 1]]
+    late = Knowledge(from_sensitive=("A",), tiers=(("A",), ("S",)), sensitive_is_root=False)
+    assert not allowed_edges(NAMES, "S", late)[:, 1].any()  # what came first is not caused by what came later
+
+
 @pytest.mark.parametrize(
     ("knowledge", "message"),
     [
+        (Knowledge(from_sensitive=("Z",)), "not in the graph: Z. The graph has: S, A, B, C"),
+        (
+            Knowledge(roots=("B", "A"), from_sensitive=("A", "C")),
+            "nothing in the table causes a column, or nothing but S does; both are said of: A. Remove one",
+        ),
+        (
+            Knowledge(from_sensitive=("A",), required=(("B", "A"),)),
+            "B -> A is required, but nothing except S may cause A; remove one",
+        ),
+        (Knowledge(from_sensitive=("S",)), "S is the sensitive column and cannot cause itself"),
         (Knowledge(roots=("Z",)), "not in the graph: Z. The graph has: S, A, B, C"),
         (Knowledge(tiers=(("A",), ("A", "B"))), "one tier only; in several: A"),
         (Knowledge(required=(("A", "S"),)), "A -> S is required, but forbidden"),

@@ -10,7 +10,14 @@ import pytest
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import load_adult, load_compas, load_german
 from cfad_core.data.sets.sample import generate_sample
-from cfad_core.data.suggestions import suggest_anomaly, suggest_groups, suggest_roles
+from cfad_core.data.suggestions import (
+    suggest_anomaly,
+    suggest_groups,
+    suggest_roles,
+    suggest_roots,
+    suggest_tiers,
+    time_rank,
+)
 
 
 def messy(n: int = 400) -> pd.DataFrame:
@@ -53,7 +60,81 @@ def test_the_roles_add_up() -> None:
     suggestion = suggest_roles(messy())
     ignored = ("customerID", "row", "born", "comment", "country", "nothing", "same")
     assert suggestion.roles == ColumnRoles("Gender", groups=("F", "M"), label="isFraud", anomaly="1", ignore=ignored)
-    assert suggestion.roots == ("age",)
+    assert suggestion.roots == ("Gender", "age")
+
+
+@pytest.mark.parametrize("role", ["sensitive", "label", "feature"])
+def test_a_column_without_causes_stays_one_whatever_its_role(role: str) -> None:
+    """Graphs said that children cause the mother's age, after its role had changed."""
+    table = messy().assign(black=[0, 1] * 200)
+    sensitive, label = {"sensitive": ("black", None), "label": ("Gender", "black")}.get(role, ("Gender", None))
+    suggestion = suggest_roles(table, sensitive, label)
+    assert {entry.column: entry.role for entry in suggestion.columns}["black"] == role
+    assert suggestion.roots == ("Gender", "age", "black")
+    assert suggest_roots(table.columns) == ("Gender", "born", "age", "black")  # also of what had better be ignored
+
+
+BORN_WITH = (
+    "age Sex gender race Ethnicity colour hairColor born birth birthdate birthYear native-country nationality origin "
+    "country_of_birth mother_age mothers.age fatherAge age_at_birth black white hispanic minority age_cat dob"
+)
+LATER = (
+    "marriage average agent racetrack essex page unisex sexton whitelist car_age vehicle.color age_of_children "
+    "age_at_marriage account_age coverage language voltage white_collar"
+)
+
+
+@pytest.mark.parametrize("name", BORN_WITH.split())
+def test_names_of_what_people_are_born_with(name: str) -> None:
+    assert suggest_roots([name]) == (name,)
+
+
+@pytest.mark.parametrize("name", LATER.split())
+def test_names_that_only_look_like_it(name: str) -> None:
+    assert suggest_roots([name]) == ()
+
+
+@pytest.mark.parametrize("name", ["black", "minority", "is_hispanic", "white"])
+def test_belonging_to_a_minority_can_be_the_sensitive_column(name: str) -> None:
+    roles = suggest_roles(messy().drop(columns="Gender").assign(**{name: [0, 1] * 200})).roles
+    assert roles is not None
+    assert roles.sensitive == name
+
+
+def test_a_time_order_by_hand() -> None:
+    names = ["pay", "S", "job", "children", "age", "x", "education-num", "priors_count", "decile_score", "race", "id"]
+    table = pd.DataFrame({name: [0, 1] for name in names})
+    assert suggest_tiers(table, ColumnRoles("S", ignore=("id",))) == (
+        ("age", "race"),
+        ("education-num",),
+        ("children",),
+        ("job",),
+        ("pay", "priors_count"),
+        ("decile_score",),
+    )
+    assert suggest_tiers(table[["S", "x", "job", "age"]], ColumnRoles("S")) == (("age",), ("job",))
+    assert suggest_tiers(table[["S", "x"]], ColumnRoles("S")) == ()
+
+
+def test_the_last_word_of_a_name_in_time_counts() -> None:
+    assert time_rank("family_income") == 5
+    assert time_rank("credit_amount") == 6
+    assert time_rank("work history") == 5
+    assert time_rank("region") is None
+
+
+@pytest.mark.parametrize("load", [load_adult, load_compas, load_german, generate_sample])
+def test_time_orders_of_real_tables(cache: Path, load: Callable[[], pd.DataFrame]) -> None:
+    table = load()
+    roles = suggest_roles(table).roles
+    assert roles is not None
+    tiers = suggest_tiers(table, roles)
+    assert "age" in tiers[0]
+    ordered = [name for tier in tiers for name in tier]
+    assert len(ordered) == len(set(ordered)) <= len(roles.features(table))
+    for earlier, later in (("education", "hours-per-week"), ("occupation", "monthly_income"), ("race", "priors_count")):
+        if earlier in ordered and later in ordered:
+            assert ordered.index(earlier) < ordered.index(later)
 
 
 def test_a_numeric_sensitive_column_gets_a_cut_point() -> None:

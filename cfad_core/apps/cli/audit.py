@@ -73,6 +73,17 @@ def _add_graph(audit: argparse.ArgumentParser) -> None:
         metavar="COL",
         help="columns without causes in the table; by default those named like age, sex, race or birth",
     )
+    audit.add_argument(
+        "--from-sensitive", nargs="+", default=[], metavar="COL", help="columns that nothing but --sensitive may cause"
+    )
+    audit.add_argument(
+        "--tier",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="COL",
+        help="columns that came about at the same time; repeated, the earliest first: later ones cause no earlier ones",
+    )
 
 
 def _inspect(options: argparse.Namespace) -> None:
@@ -116,7 +127,7 @@ def _audit(options: argparse.Namespace) -> None:
     from cfad_core.audit.run import run_audit
     from cfad_core.core.files import check_folder
     from cfad_core.data.readers import read_table
-    from cfad_core.data.suggestions import suggest_roles
+    from cfad_core.data.suggestions import suggest_roles, suggest_roots
 
     if options.out is not None:
         check_folder(options.out)
@@ -124,7 +135,7 @@ def _audit(options: argparse.Namespace) -> None:
     table = read_table(options.table, sheet=options.sheet)
     suggestion = suggest_roles(table, options.sensitive, options.label)
     roles = _roles(options, suggestion.ignored)
-    suggested = [name for name in suggestion.roots if name in roles.features(table)]
+    suggested = suggest_roots(name for name in roles.features(table) if name not in options.from_sensitive)
     knowledge, remarks = _knowledge(options, [roles.sensitive, *roles.features(table)], suggested)
     config = preset(
         options.preset,
@@ -158,28 +169,41 @@ def _knowledge(
 
     remarks = []
     if options.graph is not None:
-        if options.roots:
-            raise InvalidConfigError("A ready graph says all about causes: give --graph or --roots, not both.")
+        if options.roots or options.from_sensitive or options.tier:
+            raise InvalidConfigError(
+                "A ready graph says all about causes: give --graph, or --roots, --from-sensitive and --tier, not both."
+            )
         graph = read_graph(read_bytes(options.graph, MOST_BYTES), options.graph.name)
         knowledge = graph.knowledge(variables, variables[0])
         if missing := graph.missing(variables):
             remarks.append(f"warning: Not in the graph, so without causes and effects: {', '.join(missing)}.")
     elif options.knowledge is not None:
         knowledge = knowledge_from_json(read_bytes(options.knowledge, MOST_BYTES), options.knowledge.name)
-        left_out = [name for name in suggested_roots if name not in (*knowledge.roots, *(options.roots or ()))]
+        said = (*knowledge.roots, *knowledge.from_sensitive, *(options.roots or ()))
+        left_out = [name for name in suggested_roots if name not in said]
         if left_out:
             remarks.append(
                 f"info: Not taken for columns without causes, as the file does not say so: {', '.join(left_out)}."
             )
-        if options.roots:
-            knowledge = knowledge.replace(roots=tuple(dict.fromkeys([*knowledge.roots, *options.roots])))
+        knowledge = _added(knowledge, options)
     else:
-        roots = suggested_roots if options.roots is None else options.roots
-        if options.roots is None and roots:
-            remarks.append(f"info: Taken to have no causes in the table (--roots says otherwise): {', '.join(roots)}.")
-        knowledge = Knowledge(roots=tuple(roots))
+        if options.roots is None and suggested_roots:
+            names = ", ".join(suggested_roots)
+            remarks.append(f"info: Taken to have no causes in the table (--roots says otherwise): {names}.")
+        knowledge = _added(Knowledge(roots=tuple(suggested_roots) if options.roots is None else ()), options)
     allowed_edges(variables, variables[0], knowledge)  # refuses what cannot be, before anything long begins
     return knowledge, remarks
+
+
+def _added(knowledge: Knowledge, options: argparse.Namespace) -> Knowledge:
+    """The knowledge, with what the options say."""
+    if options.tier and knowledge.tiers:
+        raise InvalidConfigError("The file of --knowledge has tiers: give them there or with --tier, not both.")
+    return knowledge.replace(
+        roots=tuple(dict.fromkeys([*knowledge.roots, *(options.roots or ())])),
+        from_sensitive=tuple(dict.fromkeys([*knowledge.from_sensitive, *options.from_sensitive])),
+        tiers=tuple(tuple(tier) for tier in options.tier) or knowledge.tiers,
+    )
 
 
 def _audit_in_store(
