@@ -6,6 +6,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.graph_views import (
+    ask_for_directions,
     counts,
     edge_by_edge,
     edges_table,
@@ -63,4 +64,5 @@ with cuts:
         st.info("What each edge carries was not measured; you can measure it in the tab *Uncertainty*.")
     else:
         edge_by_edge(record, result, stability.edge_cuts)
+ask_for_directions(result)
 edit_knowledge(record, result, edges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
@@ -38,10 +39,13 @@ choice = right.segmented_control(
 choice, scores = choice or "all", result.scores[method]
 threshold, how = operating_threshold(record, result, method)
 here, there = result.report(method).flags_at(threshold)
+report = result.report(method)
+likely, ratio = report.change_probability(threshold), report.metrics_at(threshold).changing_ratio
 st.caption(
-    f"Threshold {number(threshold)} ({how}): {int((here != there).sum()):,} of {len(here):,} people "
-    f"({percent(float((here != there).mean()))}) would have a different outcome, had they belonged to the other group, "
-    "by the audit's own causal model."
+    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {len(here):,} people would have a different outcome, had "
+    f"they belonged to the other group. A person has several possible twins, so an outcome changes with a probability; "
+    f"for {int((likely >= 0.5).sum()):,} people it is 50 % or more.",
+    help=HELP["changing ratio"],
 )
 if choice == "by row":
     judged = result.people.row + 1
@@ -64,9 +68,13 @@ else:
         on_select="rerun",
         selection_mode="single-row",
         key=f"people-{record.id}-{method}-{choice}",
-        column_config={"the twin is": st.column_config.TextColumn(help=HELP["plausible twin"])},
+        column_config={
+            "the twin is": st.column_config.TextColumn(help=HELP["plausible twin"]),
+            "outcome changes": st.column_config.NumberColumn(format="%.0f %%", help=HELP["changing ratio"]),
+        },
     )
-    order = "in the table's order" if choice == "all" else "those whose score changes most first"
+    first = "those whose outcome is most likely to change first"
+    order = {"all": "in the table's order", CHANGES: first}.get(choice, "those whose score changes most first")
     st.caption(f"Choose a row to see the person below; {order}.")
     picked = event["selection"]["rows"]
     person = int(people[picked[0]] if picked and picked[0] < len(people) else people[0])
@@ -75,11 +83,13 @@ group = next(name for name, rows in result.groups.items() if rows[person])
 other = next(name for name in result.groups if name != group)
 
 st.subheader(f"Row {row + 1} of the table")
-tiles = st.columns(4)
+tiles = st.columns(5)
 tiles[0].metric(f"score as {as_text(group, 30)}", number(float(scores.factual[person])), border=True)
 tiles[1].metric(f"score as {as_text(other, 30)}", number(float(scores.counterfactual[person])), border=True)
 tiles[2].metric("outcome", "flagged" if here[person] else "not flagged", border=True)
-tiles[3].metric("outcome of the twin", "flagged" if there[person] else "not flagged", border=True)
+tiles[3].metric("outcome of this twin", "flagged" if there[person] else "not flagged", border=True)
+chance = "n/a" if np.isnan(likely[person]) else percent(float(likely[person]), 0)
+tiles[4].metric("outcome changes", chance, border=True, help=HELP["probability of change"])
 warning = twin_warning(result, person)
 if warning:
     st.warning(warning)
@@ -97,7 +107,10 @@ with words:
         height=min(360, 38 + 35 * max(1, len(moved))),
         column_config={"column": st.column_config.TextColumn(width="small")},
     )
-    st.caption("The person's row in the table's own units, and their twin's: had they belonged to the other group.")
+    st.caption(
+        "The person's row in the table's own units, and one of their possible twins: the same person, had they belonged "
+        "to the other group. Put through the command *score*, it gets the score above."
+    )
 with picture:
     explained = contributions_of(result, method, person)
     if explained is None:

@@ -33,16 +33,14 @@ if not methods:
     st.info("Choose a method.")
     st.stop()
 reports = [result.report(method) for method in methods]
-alike = [report.label for report in reports if report.scores_twins_alike]
 shared = set(methods) <= set(DEFAULT_METHODS)
 log = wanted and all(report.is_positive for report in reports)
 panels = {look_of(report.method): report.densities(log=log) for report in reports}
 thresholds = {look_of(method): operating_threshold(record, result, method)[0] for method in methods}
 st.plotly_chart(densities_figure(panels, thresholds, log=log, shared=shared), width="stretch", key="densities")
 st.caption(
-    "Solid: people as they are. Dashed: their twins, by the audit's own causal model. The closer a solid line is to "
+    "Solid: people as they are. Dashed: their twins. The closer a solid line is to "
     "its dashed one, the less the score depends on the group. Dotted: the threshold."
-    + (f" The two lines of {', '.join(alike)} coincide by construction." if alike else "")
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")
 )

@@ -29,7 +29,7 @@ def operate(audit: str, result: AuditResult) -> None:
     report = result.report(chosen.method)
     metrics = report.metrics_at(chosen.value)
     st.container(border=True).markdown(as_text(report.verdict_at(chosen.value), LONGEST))
-    tiles(result, metrics)
+    tiles(metrics)
     show_uncertainty(result, report, chosen.value)
     save(record, chosen, metrics)
     curve, groups = st.columns([3, 2], gap="large")
@@ -40,18 +40,16 @@ def operate(audit: str, result: AuditResult) -> None:
         st.caption("Each group, and the twins of its people: had they belonged to the other group.")
     show_groups(report, chosen.value)
     if metrics.n_anomaly is not None:
-        st.dataframe(confusion(report.curves.own.at(chosen.value)), width="content")
+        st.dataframe(confusion(report.curves.people.at(chosen.value)), width="content")
 
 
-def tiles(result: AuditResult, metrics: Metrics) -> None:
+def tiles(metrics: Metrics) -> None:
     """The numbers that people look at first."""
-    places = st.columns([1.0, 1.2, 1.1, 1.0, 1.0] if metrics.n_anomaly is not None else 4)
+    places = st.columns(4 if metrics.n_anomaly is not None else 3)
     flagged = round((metrics.flag_rate or 0.0) * metrics.n)
-    judge = "truth" if result.judge is None else "judge"
     shown = [
         (f"flagged of {metrics.n:,}", f"{flagged:,}", "flagged"),
-        ("changes (own model)", percent(metrics.changing_ratio), "changing ratio"),
-        (f"changes ({judge})", percent(metrics.changing_ratio_independent), "changing ratio by the judge"),
+        ("outcome changes", percent(metrics.changing_ratio), "changing ratio"),
         ("threshold", number(metrics.threshold), "threshold"),
         ("Macro-F1", number(metrics.macro_f1), "Macro-F1"),
     ]
@@ -64,7 +62,7 @@ def save(record: AuditRecord, chosen: ChosenThreshold, metrics: Metrics) -> None
     words, action = st.columns([4, 1], vertical_alignment="center")
     words.caption(
         f"Of {metrics.n:,} people, {percent(metrics.newly_flagged)} would be flagged only if they belonged to the "
-        f"other group, {percent(metrics.newly_cleared)} only as they are (by the audit's own causal model)."
+        f"other group, {percent(metrics.newly_cleared)} only as they are."
     )
     if action.button("Save this threshold", type="primary", width="stretch"):
         store().choose_threshold(record.id, chosen)
@@ -81,15 +79,14 @@ def show_tradeoff(result: AuditResult, chosen: MethodReport, metrics: Metrics) -
         for name, report in result.reports.items()
     }
     quality = metrics.macro_f1 if with_labels else metrics.flag_rate
-    star = {look_of(chosen.method): (metrics.changing_ratio_independent or 0.0, quality or 0.0)}
+    star = {look_of(chosen.method): (metrics.changing_ratio or 0.0, quality or 0.0)}
     st.plotly_chart(tradeoff_figure(lines, star, with_labels=with_labels), width="stretch", key="tradeoff")
     better = (
         "Left and up is better: outcomes change less often, and more anomalies are recognised."
         if with_labels
         else "At the same share flagged, further left is fairer: outcomes change less often."
     )
-    judge = "truth" if result.judge is None else "judge"
-    band = f" Band: {chosen.label}, {interval_name(result)}; lines: by the {judge}." if with_band else ""
+    band = f" Band: {chosen.label}, {interval_name(result)}." if with_band else ""
     st.caption(
         f"Each point is a threshold, {metrics.n:,} people. {better} Marks: the paper's quantiles. Star: the threshold "
         f"chosen above.{band}"

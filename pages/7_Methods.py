@@ -41,17 +41,12 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
         st.caption(
             f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
             "training scores; the best of each column is bold."
-            + (
-                " A method that scores everybody and their twin alike is 0 by its own model: look at the judge."
-                if any(result.report(method).scores_twins_alike for method in ticked)
-                else ""
-            )
         )
         with_labels = result.people.is_anomaly is not None
         lines = {look_of(m): tradeoff(result.report(m), with_labels=with_labels) for m in ticked}
         st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
         better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
-        st.caption(f"Each point is a threshold, by the judge; marks are the paper's quantiles. {better}")
+        st.caption(f"Each point is a threshold; marks are the paper's quantiles. {better}")
     more_methods(record, result)
 
 

@@ -145,7 +145,8 @@ class MethodReport:
         """
         here = self.scores.factual > threshold
         if self.scores.truth is not None:
-            return (here != (self.scores.truth > threshold)).astype(np.float64)
+            known: Floats = (here != (self.scores.truth > threshold)).astype(np.float64)
+            return known
         found = np.full(len(here), np.nan)
         judged = self.basis.judged
         found[judged] = ((self.scores.judged > threshold) != here[judged]).mean(axis=0)

@@ -41,7 +41,6 @@ from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.protocol import (
     AnyDetector,
     Fitting,
-    InputScaling,
     TrainingRows,
     alike_by_range,
     alike_by_variance,

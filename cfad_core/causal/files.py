@@ -13,6 +13,7 @@ from cfad_core.causal.layout import Amount, Layout, Levels
 from cfad_core.causal.learning import CausalModel
 from cfad_core.causal.mechanisms import Category, Number
 from cfad_core.causal.mechanisms.basis import LevelBasis, NumberBasis
+from cfad_core.causal.mechanisms.equation import Equation
 from cfad_core.causal.mechanisms.latent import Latent
 from cfad_core.causal.mechanisms.marginal import Marginal
 from cfad_core.causal.model import Graph, StructuralModel
@@ -23,7 +24,7 @@ _VERSION = 3  # 2 is an additive model
 _PARTS = (
     *(StructuralModel, Graph, Layout, Levels, Amount),
     *(LevelBasis, NumberBasis, Marginal),
-    *(Category, Number, Latent, Density),
+    *(Category, Number, Latent, Equation, Density),
 )
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cfad_core.core.arrays import Floats, Rows
+from cfad_core.core.arrays import Floats
 
 VariableKind: TypeAlias = Literal["number", "category"]
 
@@ -37,7 +37,8 @@ class Levels:
         distance = np.zeros((len(x), len(self.patterns)))
         for k, column in enumerate(self.columns):
             distance += np.abs(x[:, [column]] - self.patterns[:, k])
-        return distance.argmin(axis=1).astype(np.float64)
+        nearest: Floats = distance.argmin(axis=1).astype(np.float64)
+        return nearest
 
     def write(self, x: Floats, cells: Floats) -> None:
         """Write levels (n,) into rows x (n, d)."""
@@ -155,11 +156,7 @@ def _amount(x: Floats, columns: tuple[int, ...], missing: tuple[float, float] | 
 
 def _level_patterns(x: Floats, columns: tuple[int, ...]) -> Floats:
     if len(columns) == 1:
-        return np.unique(x[:, columns[0]])[:, None]
+        seen: Floats = np.unique(x[:, columns[0]])
+        return seen[:, None]
     chosen = x[:, list(columns)]
     return np.where(np.eye(len(columns)) > 0.0, chosen.max(), chosen.min())
-
-
-def positions(cells: Floats) -> Rows:
-    """Levels (n,) as indices."""
-    return cells.astype(np.intp)

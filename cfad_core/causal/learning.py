@@ -22,6 +22,8 @@ from cfad_core.causal.discovery.shared_scale import SharedScale
 from cfad_core.causal.graph import allowed_edges, descendants, required_edges, topological_order
 from cfad_core.causal.layout import Layout
 from cfad_core.causal.mechanisms import Mechanism
+from cfad_core.causal.mechanisms.basis import Basis
+from cfad_core.causal.mechanisms.design import Functions
 from cfad_core.causal.model import Graph, StructuralModel, fit_bases, fit_mechanism
 from cfad_core.causal.strengths import edge_strengths
 from cfad_core.core.arrays import Bools, Floats, Rows
@@ -116,7 +118,7 @@ class Learner:
         strengths = edge_strengths(cells, bases, functions, edges)
         graph = Graph(edges, strengths, np.where(edges, np.where(direction > 0.0, direction, 1.0), 0.0))
         reached = descendants(edges, 0)
-        heard = {j for i in reached for j in np.flatnonzero(edges[:, i])} | {0}
+        heard = {0, *(int(j) for i in reached for j in np.flatnonzero(edges[:, i]))}
         return StructuralModel(
             layout=self.layout,
             graph=graph,
@@ -143,7 +145,7 @@ class Learner:
         return found.edges, found.direction
 
     def _mechanisms(
-        self, edges: Bools, cells: Floats, parts: tuple[dict, dict], progress: Progress
+        self, edges: Bools, cells: Floats, parts: tuple[dict[int, Basis], Functions], progress: Progress
     ) -> tuple[Bools, dict[int, Mechanism]]:
         """The mechanism of every variable that may be reached, and the graph with what they add to it."""
         edges = edges.copy()

@@ -168,7 +168,9 @@ def fit_bases(cells: Floats, layout: Layout) -> dict[int, Basis]:
     found: dict[int, Basis] = {}
     for j, shape in enumerate(layout.shapes):
         values = cells[:, j]
-        found[j] = fit_level_basis(values, len(shape.patterns)) if isinstance(shape, Levels) else fit_number_basis(values)
+        found[j] = (
+            fit_level_basis(values, len(shape.patterns)) if isinstance(shape, Levels) else fit_number_basis(values)
+        )
     return found
 
 

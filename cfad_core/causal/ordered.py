@@ -41,7 +41,8 @@ def shares_of(latent: Floats, cuts: Floats) -> Floats:
     below = expit(cuts[None, :] - latent[:, None])
     edges = np.concatenate([np.zeros((len(latent), 1)), below, np.ones((len(latent), 1))], axis=1)
     shares: Floats = np.maximum(np.diff(edges, axis=1), _SMALLEST)
-    return shares / shares.sum(axis=1, keepdims=True)
+    whole: Floats = shares / shares.sum(axis=1, keepdims=True)
+    return whole
 
 
 def level_order(X: Floats, y: NDArray[np.intp], levels: int) -> NDArray[np.intp]:

@@ -84,8 +84,8 @@ def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
     weights, s = second.weights, second.sensitive_index
     return [
         errors("plain GAE", plain.reconstruct(test, weights), plain.counterfactual(test, weights, s)),
-        errors("paper", second.reconstruct(test), second.counterfactual(test)),
-        errors("joint", joint.reconstruct(test), joint.counterfactual(test)),
+        errors("paper", second.reconstruct(test), second.twins(test)),
+        errors("joint", joint.reconstruct(test), joint.twins(test)),
     ]
 
 
@@ -98,15 +98,16 @@ def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[fl
     first = audit_problem(problem, AuditConfig(methods=("cfad",), seed=seed), progress)
     plain, people = first.detectors["ae"], first.people
     assert isinstance(plain, Autoencoder)
+    assert people.truth is not None
     normal = encode_people(first.encoding, problem.train)
-    counterfactual = first.model.counterfactual(normal)
+    counterfactual = first.model.twins(normal)
     found = []
     for value in values:
         config = first.settings.replace(**{setting: value})
         fair = fine_tune(plain, normal[:, 1:], counterfactual[:, 1:], config, seed=seed, progress=progress)
         train, here, there = (
             fair.anomaly_score(x[:, 1:])
-            for x in (np.concatenate([normal, counterfactual]), people.factual, people.independent)
+            for x in (np.concatenate([normal, counterfactual]), people.factual, people.truth)
         )
         at = ScoreCurve(here, there, people.is_anomaly).at(np.quantile(train, first.config.quantile))
         row = {"seed": seed, "setting": setting, "value": value}

@@ -230,7 +230,7 @@ class Report:
 
 def headline(result: AuditResult) -> dict[str, Any]:
     """The metrics that lists show."""
-    names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio", "changing_ratio_independent")
+    names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio")
     return {
         method: {name: getattr(report.metrics, name) for name in names}
         | {"threshold": report.threshold, "verdict": report.verdict}

@@ -84,11 +84,11 @@ def run_variants(record: AuditRecord, setting: str) -> None:
 
 def variant_lines(found: dict[float, AuditRecord]) -> tuple[Floats, dict[str, tuple[Floats, Floats]]]:
     """The values, and CFAD's metrics at each of them; one audit each, so nothing is known of their spread."""
-    names = {name: HEADLINE[name].label for name in ("macro_f1", "changing_ratio_independent")}
+    names = {name: HEADLINE[name].label for name in ("macro_f1", "changing_ratio")}
     headlines: list[dict[str, Any]] = [(record.metrics or {})["cfad"] for record in found.values()]
     lines = {}
     for key, name in names.items():
-        values = np.array([headline[key] for headline in headlines], dtype=np.float64)
+        values = np.array([headline.get(key) for headline in headlines], dtype=np.float64)
         if np.isfinite(values).any():  # without labels there is no F1
             lines[name] = (values, np.full(len(values), np.nan))
     return np.array(list(found)), lines

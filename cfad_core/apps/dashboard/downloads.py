@@ -44,7 +44,7 @@ def offer_downloads(record: AuditRecord) -> None:
                 label, make, f"{record.id}-{name}", mime, key=f"{record.id}-{name}", width="stretch", on_click="ignore"
             )
     st.caption(
-        "Flags are those at the saved threshold, if there is one. In CSV files, cells that a spreadsheet would take "
+        "Flags are those at the saved threshold, if there is one; *change* is how likely the outcome changes. In CSV files, cells that a spreadsheet would take "
         "for a formula begin with an apostrophe."
     )
 
@@ -58,12 +58,13 @@ def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     columns: dict[str, object] = {"row": result.people.row + 1}
     for method, scores in result.scores.items():
         threshold, _ = operating_threshold(record, result, method)
-        here, there = result.report(method).flags_at(threshold)
+        report = result.report(method)
+        here, _ = report.flags_at(threshold)
         columns[f"{method}_threshold"] = np.full(len(scores.factual), threshold)
         columns[f"{method}_score"] = scores.factual
         columns[f"{method}_score_counterfactual"] = scores.counterfactual
         columns[f"{method}_flag"] = here.astype(np.int64)
-        columns[f"{method}_flip"] = (here != there).astype(np.int64)
+        columns[f"{method}_change"] = report.change_probability(threshold)
     return pd.concat([_judged(record, result), pd.DataFrame(columns)], axis=1)
 
 

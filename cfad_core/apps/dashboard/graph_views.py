@@ -12,12 +12,15 @@ from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
-from cfad_core.core.formats import percent
+from cfad_core.causal.model import StructuralModel
+from cfad_core.core.formats import counted, percent
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.figures import MOST_BARS, edge_cuts_figure, reach_figure
 from cfad_core.runs.model import AuditRecord
 
+OPEN = 0.9  # share of equally good graphs below which a direction is open
+_NAMED = 6  # open directions that are named
 _FOUND = "found in subsamples"
 _GIVEN = "This graph was given, not learned."
 
@@ -36,14 +39,42 @@ def edges_table(result: AuditResult) -> pd.DataFrame:
         [(variables[j], variables[i], float(strengths[j, i])) for j, i in found],
         columns=["cause", "effect", "strength"],
     )
+    if isinstance(result.model, StructuralModel) and not result.config.knowledge.complete:
+        table["direction"] = [_certainty(float(result.model.graph.direction[j, i])) for j, i in found]
     if result.stability is not None:
         times = counts(result.stability)
         table[_FOUND] = [f"{times[j, i]} of {len(result.stability.graphs)}" for j, i in found]
     return table.reindex(table["strength"].abs().sort_values(ascending=False).index)
 
 
+def _certainty(share: float) -> str:
+    return "open" if share < OPEN else "clear"
+
+
+def open_edges(result: AuditResult) -> list[tuple[str, str]]:
+    """Pairs of variables that depend on each other, where the data leave open which is the cause."""
+    if not isinstance(result.model, StructuralModel) or result.config.knowledge.complete:
+        return []
+    variables, graph = result.model.strengths()[0], result.model.graph
+    found = np.argwhere(graph.edges & (graph.direction < OPEN))
+    return [(variables[j], variables[i]) for j, i in found]
+
+
+def ask_for_directions(result: AuditResult) -> None:
+    """Name the directions that the data leave open, and ask for what is known."""
+    pairs = open_edges(result)
+    if pairs:
+        named = ", ".join(f"{as_text(a, 40)} – {as_text(b, 40)}" for a, b in pairs[:_NAMED])
+        rest = f" and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
+        st.info(
+            f"The data leave open which way {counted(len(pairs), 'arrow')} point{'s' if len(pairs) == 1 else ''}: {named}"
+            f"{rest}. Do you know which of the two came first? Say so below, and run the audit again."
+        )
+
+
 def show_edges(edges: pd.DataFrame) -> None:
     config = {
+        "direction": st.column_config.TextColumn(help=HELP["open direction"]),
         "strength": st.column_config.NumberColumn(format="%+.2f", help=HELP["strength"]),
         _FOUND: st.column_config.TextColumn(help=HELP[_FOUND]),
     }
@@ -134,7 +165,7 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
     st.caption(
         "How many outcomes would change, if one edge carried nothing and all others did. Dotted: with all edges. "
         f"Counted on {cuts.people:,} people, at the audit's own threshold (quantile {result.config.quantile:g})"
-        + (", with a value drawn for every category." if result.draws_categories else ".")
+        + ", one twin of each."
         + (
             " Where more outcomes change without an edge, that edge works against the others."
             if (without > whole).any()
@@ -142,11 +173,6 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
         )
         + (f" Shown are the {MOST_BARS} edges that carry most; the table has all." if len(without) > MOST_BARS else "")
     )
-    if result.report(method).scores_twins_alike:
-        st.caption(
-            "By its own model this method changes (almost) nobody's outcome by construction: here is what happens if "
-            "that model is wrong in one edge."
-        )
     table = pd.DataFrame(cuts.edges, columns=["cause", "effect"])
     table["changed without it"] = 100.0 * without
     table["carried by it"] = 100.0 * (whole - without)

@@ -11,30 +11,33 @@ from cfad_core.core.arrays import Floats
 from cfad_core.detectors.protocol import explain_people
 from cfad_core.evaluation.plausibility import Plausibility
 
-CHANGES, IMPLAUSIBLE = "whose outcome changes", "whose twin is implausible"
+CHANGES, IMPLAUSIBLE = "whose outcome may change", "whose twin is implausible"
 _LISTED = 1000
 
 
 def list_people(
     result: AuditResult, method: str, threshold: float, choice: str
 ) -> tuple[NDArray[np.intp], pd.DataFrame]:
-    """The people of a choice, those whose score changes most first, and a table of them."""
-    scores = result.scores[method]
-    here, there = result.report(method).flags_at(threshold)
-    change = np.abs(scores.counterfactual - scores.factual)
+    """The people of a choice, and a table of them: those first whose outcome is most likely to change, or score does."""
+    scores, report = result.scores[method], result.report(method)
+    here, there = report.flags_at(threshold)
+    likely = report.change_probability(threshold)
+    moves = np.abs(scores.counterfactual - scores.factual)
     wanted = np.arange(len(here))
     if choice == CHANGES:
-        wanted = np.flatnonzero(here != there)
+        wanted = np.flatnonzero(likely > 0.0)
+        wanted = wanted[np.lexsort((-moves[wanted], -likely[wanted]))]
     elif choice == IMPLAUSIBLE and result.stability is not None:
         wanted = np.flatnonzero(result.stability.plausibility.far)
-    if choice != "all":
-        wanted = wanted[np.argsort(-change[wanted], kind="stable")]
+    if choice not in ("all", CHANGES):
+        wanted = wanted[np.argsort(-moves[wanted], kind="stable")]
     wanted = wanted[:_LISTED]
     first, second = result.encoding.groups
     names = np.where(result.people.factual[wanted, 0] < 0.0, first, second)
     columns = {
         "row": result.people.row[wanted] + 1,
         result.encoding.sensitive: names,
+        "outcome changes": 100.0 * likely[wanted],
         "score": scores.factual[wanted],
         "score of the twin": scores.counterfactual[wanted],
         "flagged": here[wanted],

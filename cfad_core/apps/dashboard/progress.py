@@ -20,14 +20,15 @@ from cfad_core.runs.model import AuditRecord, Report
 
 STAGE_NAMES: dict[str, str] = {
     "discovery": "Learning the causal graph",
-    "edge selection": "Choosing its edges",
     "refit": "Fitting the causal model",
+    "mechanisms": "Fitting a mechanism for each variable",
     "judge: discovery": "Learning an independent judge's graph",
-    "judge: edge selection": "Choosing the judge's edges",
     "judge: refit": "Fitting the judge's model",
     **{method.stage: method.doing for method in METHODS.values() if method.stage is not None},
-    "evaluation": "Scoring everybody and their twins",
     "subsample models": "Learning a causal model from each subsample",
+    "judging": "Making twins by other causal models",
+    "evaluation": "Scoring everybody and their twins",
+    "checks": "Testing the causal model",
     "uncertainty": "Measuring the uncertainty",
 }
 
@@ -85,7 +86,7 @@ def _stage_list(record: AuditRecord, reports: list[Report]) -> None:
             report = seen[stage]
             ended = stage != record.stage or report.step >= report.total
             st.markdown(f"{'✓' if ended else '▸'} {STAGE_NAMES[stage]}")
-        elif "edge selection" not in stage:  # only some tables need it
+        else:
             st.markdown(f":gray[○ {STAGE_NAMES[stage]}]")
 
 
@@ -110,10 +111,10 @@ def finished_view(record: AuditRecord) -> None:
     _ways_on()
     show_verdicts(result)
     show_metrics(metrics_table(result))
-    judge = "the true twins" if result.judge is None else "a causal model learned from the other half of the rows"
+    judges = "their true twins" if result.people.truth is not None else "causal models that no detector knows"
     st.caption(
-        f"{len(result.people.row):,} people judged. *changes*: share of people whose outcome would change, had "
-        f"they belonged to the other group; by the audit's own causal model, and by the judge: {judge}."
+        f"{len(result.people.row):,} people judged. *outcome changes*: share of people whose outcome would change, had "
+        f"they belonged to the other group, by {judges}."
     )
     with st.expander("Run it again"):
         run_with_seeds(record)

@@ -63,7 +63,8 @@ def verdict(record: AuditRecord) -> str:
     parts, n = [], 0
     usual = {method: record.metrics[method] for method in DEFAULT_METHODS if method in record.metrics}
     for method, metrics in (usual or record.metrics).items():
-        ratio, n = metrics["changing_ratio_independent"], metrics["n"]
+        # an audit of an older version has a ratio by its judge, which is the better one
+        ratio, n = metrics.get("changing_ratio_independent", metrics["changing_ratio"]), metrics["n"]
         if ratio is not None:
             parts.append(f"{label_of(method)} {percent(ratio)}")
     return f"outcome changes for {', '.join(parts)} of {n:,} people"

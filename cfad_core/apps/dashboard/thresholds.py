@@ -34,10 +34,9 @@ def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -
 
 
 def tradeoff(report: MethodReport, *, with_labels: bool, with_band: bool = False) -> Tradeoff:
-    """A method's curve by the judge, the paper's quantiles on it, and the interval of its changing ratio along it."""
-    judged = report.curves.independent
+    """A method's curve, the paper's quantiles on it, and the interval of its changing ratio along it."""
     marks = np.array([report.threshold_at(share) for share in PAPER_QUANTILES])
-    line, points = judged.at(report.grid), judged.at(marks)
+    line, points = report.curves.people.at(report.grid), report.curves.people.at(marks)
     low, high = report.band if with_band and report.band is not None else (None, None)
     return Tradeoff(
         changing_ratio=line.changing_ratio,

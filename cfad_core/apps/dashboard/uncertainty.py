@@ -20,20 +20,20 @@ LONGEST = 2000  # of a verdict, which names columns
 
 
 def show_uncertainty(result: AuditResult, report: MethodReport, threshold: float) -> None:
-    """Below the tiles: the interval, model error, and what is left without implausible twins."""
+    """Below the tiles: the interval, what is left without implausible twins, and what else supports the number."""
     stability = report.stability
     if stability is None:
         st.page_link(frame.GRAPH, label="The uncertainty was not measured: measure it on the Causal graph page.")
+        _show_evidence(report, threshold)
         return
     if no_path(result):
         st.caption(f"None of {len(stability.graphs)} subsamples shows a path either: nobody's outcome can change.")
         return
-    found, error = report.changing_ratio_interval(threshold), report.model_error(threshold)
+    found = report.changing_ratio_interval(threshold)
     far, plausible = int(stability.plausibility.far.sum()), report.plausible_changing_ratio(threshold)
-    one, two, three = st.columns([1.15, 0.8, 1.45])
+    one, two = st.columns(2)
     if found is not None:
         one.caption(f"**{span(found)}**: {interval_name(result)}", help=HELP["interval"])
-    two.caption(f"**{percent(error)}** by model error alone", help=HELP["model error"])
     if not far:
         words = "Every twin is plausible"
     elif plausible is None:
@@ -41,13 +41,22 @@ def show_uncertainty(result: AuditResult, report: MethodReport, threshold: float
     else:
         people = "1 person" if far == 1 else f"{far:,} people"
         words = f"**{percent(plausible)}** without {people} whose twin is implausible"
-    three.caption(words, help=HELP["plausible twin"])
+    two.caption(words, help=HELP["plausible twin"])
+    _show_evidence(report, threshold)
+
+
+def _show_evidence(report: MethodReport, threshold: float) -> None:
+    """What supports the number, a sentence each."""
+    lines = report.evidence_lines_at(threshold)
+    if lines:
+        with st.expander("How far to trust this number"):
+            st.markdown("\n".join(f"- {as_text(line, LONGEST)}" for line in lines))
 
 
 def no_path(result: AuditResult) -> bool:
     """Whether the sensitive attribute affects nothing in any graph: then nobody's outcome can change."""
     stability = result.stability
-    return stability is not None and not result.model.affected and stability.without_path == len(stability.graphs)
+    return stability is not None and not result.model.affected_names and stability.without_path == len(stability.graphs)
 
 
 def span(found: Interval, digits: int = 1) -> str:
@@ -76,7 +85,7 @@ def twins_sentence(found: Plausibility) -> str:
         (found.between_levels, "have a category between two values"),
     )
     odd = [f"{percent(float(marked.mean()))} {words}" for marked, words in parts if marked.any()]
-    n = f"Of the {len(found.far):,} twins by the audit's own causal model, "
+    n = f"Of the {len(found.far):,} twins, "
     return n + (", ".join(odd) + "." if odd else "all are plausible.")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.joint import acyclicity
 from cfad_core.causal.graph import (
@@ -23,7 +24,6 @@ from cfad_core.causal.graph import (
     strength_between,
     topological_order,
 )
-from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.joint import JointFit, learn_jointly, starting_point
 from cfad_core.causal.discovery.moments import Moments, collect_moments
 from cfad_core.causal.discovery.refit import fit_on_graph, fit_weights, supported_edges
 from cfad_core.causal.graph import EdgeRules, break_cycles, prune, spread, strength_between, topological_order
-from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.spline import Spline
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge

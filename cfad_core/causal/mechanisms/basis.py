@@ -79,7 +79,9 @@ class NumberBasis:
 
     def functions(self, cells: Floats) -> list[Floats]:
         """Each function of the cells (n,), (n,)."""
-        return [(raw - shift) / scale for raw, shift, scale in zip(self._raw(cells), self.shift, self.scale, strict=True)]
+        return [
+            (raw - shift) / scale for raw, shift, scale in zip(self._raw(cells), self.shift, self.scale, strict=True)
+        ]
 
     def _raw(self, cells: Floats) -> list[Floats]:
         missing = np.isnan(cells)
@@ -117,7 +119,9 @@ def fit_number_basis(cells: Floats) -> NumberBasis:
     distinct = len(np.unique(known))
     blank = NumberBasis(
         marginal=marginal,
-        clip=np.quantile(known, [_CLIPPED, 1.0 - _CLIPPED]) if distinct > _DISTINCT else np.array([known.min(), known.max()]),
+        clip=np.quantile(known, [_CLIPPED, 1.0 - _CLIPPED])
+        if distinct > _DISTINCT
+        else np.array([known.min(), known.max()]),
         coarse=_spline_knots(z, min(_COARSE, distinct)),
         fine=_spline_knots(z, min(_FINE, distinct)),
         atom=common_value(known),

@@ -6,9 +6,9 @@ that act differently in each group, and products of two causes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,9 @@ class Blocks:
 
     def all_terms(self) -> list[Term]:
         """Every term of any choice, that of the sensitive attribute first."""
-        single = [((j, k),) for j, options in self.options.items() for k in sorted({k for some in options for k in some})]
+        single = [
+            ((j, k),) for j, options in self.options.items() for k in sorted({k for some in options for k in some})
+        ]
         with_group: list[Term] = [(SENSITIVE, *term) for term in single]
         return [(SENSITIVE,), *single, *with_group, *(((j, 0), (k, 0)) for j, k in self.pairs)]
 
@@ -103,16 +105,27 @@ class Choice:
                 found += [(SENSITIVE, (j, k)) for k in blocks.options[j][chosen]]
         return found + [((j, 0), (k, 0)) for j, k in blocks.pairs if (j, k) in self.pairs]
 
-    def neighbours(self, blocks: Blocks, *, may_leave_sensitive: bool) -> Iterator[Callable[[Choice], Choice]]:
-        """Everything that can be changed, as what makes a choice of another."""
+    def neighbours(self, blocks: Blocks, *, may_leave_sensitive: bool) -> Iterator[dict[str, Any]]:
+        """Everything that can be changed of any choice, as the fields that ``changed`` takes."""
         for j, options in blocks.options.items():
             for k in range(len(options)):
-                yield lambda now, j=j, k=k: replace(now, options={**now.options, j: k})
-            yield lambda now, j=j: replace(now, by_group=now.by_group ^ {j})
+                yield {"option": (j, k)}
+            yield {"by_group": j}
         for pair in blocks.pairs:
-            yield lambda now, pair=pair: replace(now, pairs=now.pairs ^ {pair})
+            yield {"pair": pair}
         if may_leave_sensitive:
-            yield lambda now: replace(now, sensitive=not now.sensitive)
+            yield {"sensitive": True}
+
+    def changed(self, change: Mapping[str, Any]) -> Choice:
+        """With one thing changed."""
+        ((what, which),) = change.items()
+        if what == "option":
+            return replace(self, options={**self.options, which[0]: which[1]})
+        if what == "by_group":
+            return replace(self, by_group=self.by_group ^ {which})
+        if what == "pair":
+            return replace(self, pairs=self.pairs ^ {which})
+        return replace(self, sensitive=not self.sensitive)
 
 
 class Moments:
@@ -144,7 +157,7 @@ class Moments:
             towards = self._towards[own]
             left = left - np.sum(towards * np.linalg.solve(inner, towards), axis=0)
         left = np.maximum(left, _LEAST_VARIANCE * self._variance)
-        return -0.5 * self.n * float(np.log(left).sum()) - self.price * len(terms)
+        return -0.5 * self.n * float(np.log(left).sum()) - float(self.price) * len(terms)
 
 
 def choose_terms(moments: Moments, blocks: Blocks, sensitive: bool | None) -> list[Term]:
@@ -160,7 +173,7 @@ def choose_terms(moments: Moments, blocks: Blocks, sensitive: bool | None) -> li
     for _ in range(_SWEEPS):
         before = best
         for change in now.neighbours(blocks, may_leave_sensitive=sensitive is None):
-            tried = change(now)
+            tried = now.changed(change)
             value = moments.criterion(tried.terms(blocks))
             if value > best + 1e-9:
                 now, best = tried, value

@@ -66,7 +66,8 @@ class Marginal:
         x = np.clip(x, self.low, self.high)
         if self.tied and len(self.values):
             k = np.clip(np.searchsorted(self._edges, x, side="right") - 1, 0, len(self.values) - 1)
-            return self.values[k]
+            nearest: Floats = self.values[k]
+            return nearest
         return x if self.decimals < 0 else np.clip(np.round(x, self.decimals), self.low, self.high)
 
     def score(self, x: Floats) -> Floats:

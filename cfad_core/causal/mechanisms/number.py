@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cfad_core.causal.mechanisms.basis import common_value
 from cfad_core.causal.mechanisms.category import Category, fit_category
 from cfad_core.causal.mechanisms.design import Functions
 from cfad_core.causal.mechanisms.latent import Latent, fit_latent
-from cfad_core.causal.mechanisms.basis import common_value
 from cfad_core.causal.mechanisms.protocol import Sample, Worlds
 from cfad_core.core.arrays import Bools, Floats
 
@@ -41,7 +41,7 @@ class Number:
 
     @property
     def causes(self) -> frozenset[int]:
-        parts = (self.latent, self.missing, self.at_atom)
+        parts = (self.latent.equation, self.missing, self.at_atom)
         return frozenset().union(*(part.causes for part in parts if part is not None))
 
     def twins(self, cells: Floats, worlds: Worlds) -> Floats:
@@ -61,9 +61,10 @@ class Number:
 
     def _numbers(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
         noise = self.latent.noise(x, worlds.here, worlds.chance(_TIE))
-        noise = np.where(drawn, self.latent.quantile(worlds.chance(_DRAWN)), noise)
-        moved = self.latent.value(self.latent.noise_of_twin(noise, worlds), worlds.there)
-        return np.where(self.latent.stays(worlds) & ~drawn, x, moved)
+        equation = self.latent.equation
+        noise = np.where(drawn, equation.quantile(worlds.chance(_DRAWN)), noise)
+        moved = self.latent.value(equation.noise_of_twin(noise, worlds), worlds.there)
+        return np.where(equation.stays(worlds) & ~drawn, x, moved)
 
     def _mixed(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
         """The atom or not, then a number if not."""
@@ -74,20 +75,20 @@ class Number:
 
     def _censored(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
         """One latent number whose end is the atom: everybody keeps their rank in it."""
-        latent, n = self.latent, len(x)
+        latent, equation, n = self.latent, self.latent.equation, len(x)
         p, q = self._share(worlds.here, n), self._share(worlds.there, n)
         noise = latent.noise(x, worlds.here, worlds.chance(_TIE))
         at_low = self.atom < latent.marginal.low
-        rank = latent.rank(noise)
+        rank = equation.rank(noise)
         inside = rank if at_low else 1.0 - rank
         at_atom = x == self.atom
         place = np.where(at_atom, p * worlds.chance(_ATOM), p + (1.0 - p) * inside)
         place = np.where(drawn, worlds.chance(_DRAWN), place)
         left = np.clip((place - q) / np.maximum(1.0 - q, 1e-12), 0.0, 1.0)
         there = left if at_low else 1.0 - left
-        moved = latent.noise_at(noise, there, fresh=drawn | at_atom)
-        numbers = latent.value(latent.noise_of_twin(moved, worlds), worlds.there)
-        same = latent.stays(worlds) & (p == q) & ~drawn
+        moved = equation.noise_at(noise, there, fresh=drawn | at_atom)
+        numbers = latent.value(equation.noise_of_twin(moved, worlds), worlds.there)
+        same = equation.stays(worlds) & (p == q) & ~drawn
         return np.where(same, x, np.where(place <= q, self.atom, numbers))
 
     def _share(self, functions: Functions, n: int) -> Floats:

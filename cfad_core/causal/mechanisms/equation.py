@@ -1,0 +1,165 @@
+"""``t = m(causes) + s(causes) e``: where a number is expected, how far people are spread around that, and their noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import ks_2samp
+
+from cfad_core.causal.density import Density, fit_density
+from cfad_core.causal.mechanisms.design import SENSITIVE, Functions, Term, linear, matrix
+from cfad_core.causal.mechanisms.protocol import Sample, Worlds
+from cfad_core.core.arrays import Bools, Floats
+
+_QUANTILES = 201  # that a noise is remembered by
+_SMALL_GROUP = 50  # people, under which the shape of a group's noise is not looked at
+_OTHER_SHAPE = 1e-4  # p-value below which the groups' noises differ in shape
+_MOST_SPREAD = 3.0  # log of how much larger or smaller than usual a spread may be
+_RIDGE = 1e-6
+_SMALLEST = 1e-12  # variance
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The equation of one number.
+
+    Attributes
+    ----------
+    terms, weights : of m
+    spread_terms, spread_weights : of log s
+    quantiles : of e, at even shares
+    by_group : (2, k), the same within each group where they differ in shape; else (2, 0)
+    density : of e
+    """
+
+    terms: tuple[Term, ...]
+    weights: Floats
+    spread_terms: tuple[Term, ...]
+    spread_weights: Floats
+    quantiles: Floats
+    by_group: Floats
+    density: Density
+
+    @property
+    def causes(self) -> frozenset[int]:
+        found = {variable for term in (*self.terms, *self.spread_terms) for variable, _ in term}
+        return frozenset(found | {SENSITIVE[0]} if self.by_group.size else found)
+
+    def middle(self, functions: Functions, n: int) -> Floats:
+        """What the causes of n people expect, (n,)."""
+        return linear(self.weights, self.terms, functions, n)
+
+    def spread(self, functions: Functions, n: int) -> Floats:
+        """How far n people are spread around that, (n,)."""
+        return _spread(self.spread_weights, self.spread_terms, functions, n)
+
+    def stays(self, worlds: Worlds) -> Bools:
+        """Whose causes make the same of them here and there, (n,)."""
+        n = len(worlds.group)
+        same: Bools = self.middle(worlds.here, n) == self.middle(worlds.there, n)
+        same &= self.spread(worlds.here, n) == self.spread(worlds.there, n)
+        if self.by_group.size:
+            same &= worlds.group == worlds.twin_group
+        return same
+
+    def noise_of_twin(self, noise: Floats, worlds: Worlds) -> Floats:
+        """The same noise; or that of the same rank in the twin's group, where the groups' noises differ in shape."""
+        if not self.by_group.size:
+            return noise
+        result = noise.copy()
+        for here in (0, 1):
+            rows = (worlds.group == here) & (worlds.twin_group != here)
+            own, other = self.by_group[here], self.by_group[1 - here]
+            inside = np.clip(noise[rows], own[0], own[-1])
+            result[rows] = np.interp(inside, own, other) + (noise[rows] - inside)
+        return result
+
+    def rank(self, noise: Floats) -> Floats:
+        """Share of people with less noise, (n,)."""
+        return np.interp(noise, self.quantiles, _shares(len(self.quantiles)))
+
+    def quantile(self, share: Floats) -> Floats:
+        """The noise of which a share (n,) of people have less."""
+        return np.interp(share, _shares(len(self.quantiles)), self.quantiles)
+
+    def noise_at(self, noise: Floats, rank: Floats, fresh: Bools) -> Floats:
+        """Noise moved to another rank; what lies beyond all that was seen stays as far beyond, but for ``fresh`` people."""
+        moved: Floats = noise + (self.quantile(rank) - self.quantile(self.rank(noise)))
+        return np.where(fresh, self.quantile(rank), moved)
+
+
+def fit_equation(sample: Sample, target: Floats, terms: Sequence[Term], columns: Floats) -> tuple[Equation, float]:
+    """The equation of a target (n,) with terms and their columns (n, terms), and its mean log-likelihood."""
+    n = len(target)
+    weights = least_squares(columns, target)
+    rest = target - linear(weights, terms, sample.functions, n)
+    spread_terms, spread_weights = _choose_spread(sample, terms, rest)
+    scale = _spread(spread_weights, spread_terms, sample.functions, n)
+    noise = rest / scale
+    density = fit_density(noise)
+    found = Equation(
+        terms=tuple(terms),
+        weights=weights,
+        spread_terms=tuple(spread_terms),
+        spread_weights=spread_weights,
+        quantiles=_quantiles(noise, _QUANTILES),
+        by_group=_by_group(noise, sample, (SENSITIVE,) in terms),
+        density=density,
+    )
+    return found, density.mean_log_likelihood - float(np.log(scale).mean())
+
+
+def least_squares(columns: Floats, target: Floats) -> Floats:
+    """Weights (1 + terms,), the intercept first."""
+    mean = columns.mean(axis=0)
+    centred = columns - mean
+    inner = centred.T @ centred / len(target) + _RIDGE * np.eye(columns.shape[1])
+    weights = np.linalg.solve(inner, centred.T @ (target - target.mean()) / len(target))
+    return np.concatenate([[float(target.mean() - mean @ weights)], weights])
+
+
+def _choose_spread(sample: Sample, terms: Sequence[Term], rest: Floats) -> tuple[list[Term], Floats]:
+    """Whether the spread depends on the sensitive attribute, on all causes, or on nothing; by BIC."""
+    n, variance = len(rest), max(float(rest.var()), _SMALLEST)
+    best: tuple[float, list[Term], Floats] = (0.0, [], np.array([0.5 * np.log(variance)]))
+    causes = dict.fromkeys(variable for term in terms for variable, _ in term)
+    heads: list[Term] = [((variable, 0),) for variable in causes]
+    size = np.log(rest**2 + 0.01 * variance)
+    for some in ([(SENSITIVE,)], heads) if sample.sensitive is not False else (heads,):
+        if not some:
+            continue
+        weights = 0.5 * least_squares(matrix(some, sample.functions, n), size)
+        weights[0] = 0.0
+        bent = np.clip(linear(weights, some, sample.functions, n), -_MOST_SPREAD, _MOST_SPREAD)
+        left = max(float(np.mean((rest * np.exp(-bent)) ** 2)), _SMALLEST)
+        gain = 0.5 * n * np.log(variance / left) - n * float(bent.mean()) - 0.5 * np.log(n) * len(some)
+        if gain > best[0]:
+            weights[0] = 0.5 * np.log(left)
+            best = (float(gain), list(some), weights)
+    return best[1], best[2]
+
+
+def _spread(weights: Floats, terms: Sequence[Term], functions: Functions, n: int) -> Floats:
+    relative = linear(np.concatenate([[0.0], weights[1:]]), terms, functions, n)
+    found: Floats = np.exp(weights[0] + np.clip(relative, -_MOST_SPREAD, _MOST_SPREAD))
+    return found
+
+
+def _by_group(noise: Floats, sample: Sample, acts: bool) -> Floats:
+    """(2, k), quantiles of each group's noise where they differ in shape beyond chance; else (2, 0)."""
+    first, second = noise[sample.group == 0], noise[sample.group == 1]
+    smaller = min(len(first), len(second))
+    if not acts or smaller < _SMALL_GROUP or ks_2samp(first, second, method="asymp").pvalue > _OTHER_SHAPE:
+        return np.zeros((2, 0))
+    k = int(np.clip(smaller // 10, 5, _QUANTILES))
+    return np.stack([_quantiles(first, k), _quantiles(second, k)])
+
+
+def _quantiles(noise: Floats, k: int) -> Floats:
+    return np.maximum.accumulate(np.quantile(noise, _shares(k)))
+
+
+def _shares(k: int) -> Floats:
+    return np.linspace(0.0, 1.0, k)
