@@ -61,7 +61,7 @@ st.caption(f"{as_text(now.source)}: {len(now.table):,} rows, {now.table.shape[1]
 st.dataframe(now.table.head(50), hide_index=True, height=210)
 
 st.subheader("What the columns are for")
-roles, roots = edit_roles(now)
+roles = edit_roles(now)
 if roles is None:
     st.button("Continue", disabled=True)
     st.stop()
@@ -71,7 +71,7 @@ if validation.roles is not None:
 show_findings(validation.findings)
 usable = validation.is_usable
 if st.button("Continue", type="primary", disabled=not usable, help="Choose settings and start the audit."):
-    keep(dataclasses.replace(now, roles=roles, roots=roots))
+    keep(dataclasses.replace(now, roles=roles))
     st.query_params.pop("audit", None)
     st.session_state.pop("audit", None)
     st.switch_page(frame.TRAIN)

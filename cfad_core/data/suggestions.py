@@ -49,12 +49,13 @@ _NOT_BORN_WITH = (
 # What comes after that in a life, in this order; a name with words of several is of the last of them
 _LATER = (
     "education educational school schooling degree college university grade grades gpa lsat study",
-    "marital married marriage spouse husband wife relationship family child children kids dependents dependants divorced "
-    "household",
-    "work working workclass occupation job jobs employment employed employer unemployed profession hours industry sector",
+    "marital married marriage spouse husband wife relationship family child children kids dependents dependants "
+    "divorced household",
+    "work working workclass occupation job jobs employment employed employer unemployed profession hours "
+    "industry sector",
     "income wage wages salary pay earnings capital balance savings checking wealth assets property housing house "
-    "homeowner rent mortgage debt debts loan loans credit credits prior priors juv history arrests convictions customer "
-    "insured",
+    "homeowner rent mortgage debt debts loan loans credit credits prior priors juv history arrests convictions "
+    "customer insured",
     "score scores decile amount claim claims",
 )
 _ANOMALY = ("1", "true", "yes", "y", "fraud", "anomaly", "anomalous", "outlier", "bad", "positive")

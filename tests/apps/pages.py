@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Button
+from streamlit.testing.v1.element_tree import Button, Multiselect
 
 from cfad_core.audit.folder import save_audit
 from cfad_core.audit.run import run_audit
@@ -96,6 +96,11 @@ def said(app: AppTest) -> str:
 def button(app: AppTest, label: str) -> Button:
     """The first button of that label."""
     return next(button for button in app.button if button.label == label)
+
+
+def chosen(app: AppTest, label: str) -> Multiselect[str]:
+    """The first choice of several whose label begins so."""
+    return next(box for box in app.multiselect if box.label.startswith(label))
 
 
 def press(app: AppTest, label: str) -> AppTest:

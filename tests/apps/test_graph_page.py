@@ -19,6 +19,7 @@ from tests.apps.pages import (
     QUICK,
     bring,
     button,
+    chosen,
     press,
     said,
     visit,
@@ -84,7 +85,7 @@ def test_the_uncertainty_can_be_measured_later(done: tuple[str, str], home: Path
 
 def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -> None:
     app = visit("3_Causal_graph.py", audit=done[0])
-    app.multiselect[2].set_value(["age"]).run()
+    chosen(app, "Nothing in the table").set_value(["age"]).run()
     press(app, "Run again with this knowledge")
     with Store(home) as store:
         child = store.find(status="queued")[0]
@@ -133,7 +134,7 @@ def test_uploaded_knowledge_comes_already_chosen(done: tuple[str, str], home: Pa
     known = Knowledge(roots=("age",), forbidden=forbidden, tiers=(("schooling",), ("debt",)))
     app = bring(visit("3_Causal_graph.py", audit=done[0]), "k.json", knowledge_to_json(known))
     assert "1 column without causes, 2 tiers, 2 edges that cannot be" in said(app)
-    assert [box.value for box in app.multiselect] == [["age → income"], [], ["age"]]
+    assert [box.value for box in app.multiselect] == [["age → income"], [], ["age"], []]
     press(app, "Run again with this knowledge")
     with Store(home) as store:
         assert store.find(status="queued")[0].config.knowledge == known

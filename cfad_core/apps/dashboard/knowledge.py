@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.causes import choose_causes, choose_order, suggested_places, tiers_of
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.state import at_first
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.causal.exchange import (
@@ -37,14 +40,41 @@ _LONGEST = 1200  # of a refusal
 
 @dataclass(frozen=True)
 class Upload:
-    """What a file says, if there is one; ``refused`` if it cannot be used."""
+    """What a file says, if there is one; ``refused`` if it cannot be used. ``mark`` names its content."""
 
     knowledge: Knowledge | None = None
     refused: bool = False
+    mark: str = ""
 
 
 def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Upload:
     """Domain knowledge or a ready graph from a file, checked at once; what is wrong with it is shown."""
+    brought = _brought(key)
+    if brought is None:
+        return Upload()
+    name, content = brought
+    mark = hashlib.sha256(content).hexdigest()[:12]
+    try:
+        read = _read(content, name)
+        knowledge = read if isinstance(read, Knowledge) else read.knowledge(variables, sensitive)
+        allowed_edges(variables, sensitive, knowledge)
+    except CfadError as error:
+        st.error(as_text(error, _LONGEST))
+        return Upload(refused=True, mark=mark)
+    st.caption(f"{as_text(name, 60)}: {_described(knowledge)}")
+    missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
+    if missing:
+        st.warning(f"The graph does not name {as_text(', '.join(missing), 600)}: they get no causes and no effects.")
+    if knowledge.complete and all(cause != sensitive for cause, _ in knowledge.required):
+        st.warning(f"In this graph {as_text(sensitive)} affects nothing, so every detector will look fair.")
+    return Upload(knowledge, mark=mark)
+
+
+def _brought(key: str) -> tuple[str, bytes] | None:
+    """Name and content of the file; it stays in use when the page is left and entered again."""
+    kept, back = f"kept-{key}", f"back-{key}"
+    if key not in st.session_state:  # the page is entered, and its widgets have forgotten their files
+        st.session_state[back] = kept in st.session_state
     file = st.file_uploader(
         "Upload domain knowledge (JSON) or a ready graph (GraphML, DOT, JSON, CSV)",
         type=["json", "graphml", "dot", "gv", "csv"],
@@ -52,22 +82,15 @@ def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Uplo
         max_upload_size=round(MOST_BYTES / 1e6),
         help=HELP["knowledge file"],
     )
-    if file is None:
-        return Upload()
-    try:
-        read = _read(file.getvalue(), file.name)
-        knowledge = read if isinstance(read, Knowledge) else read.knowledge(variables, sensitive)
-        allowed_edges(variables, sensitive, knowledge)
-    except CfadError as error:
-        st.error(as_text(error, _LONGEST))
-        return Upload(refused=True)
-    st.caption(f"{as_text(file.name, 60)}: {_described(knowledge)}")
-    missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
-    if missing:
-        st.warning(f"The graph does not name {as_text(', '.join(missing), 600)}: they get no causes and no effects.")
-    if knowledge.complete and all(cause != sensitive for cause, _ in knowledge.required):
-        st.warning(f"In this graph {as_text(sensitive)} affects nothing, so every detector will look fair.")
-    return Upload(knowledge)
+    if file is not None:
+        st.session_state[kept], st.session_state[back] = (file.name, file.getvalue()), False
+    elif not st.session_state[back]:
+        st.session_state.pop(kept, None)
+    elif st.button("Drop the file that was uploaded before", key=f"drop-{key}"):
+        st.session_state.pop(kept, None)
+        st.session_state[back] = False
+    found: tuple[str, bytes] | None = st.session_state.get(kept)
+    return found
 
 
 def _read(content: bytes, name: str) -> Knowledge | ReadyGraph:
@@ -93,6 +116,7 @@ def _described(knowledge: Knowledge) -> str:
         return f"a ready graph with {counted(edges, 'edge')}, instead of a learned one."
     parts = [
         (len(knowledge.roots), "column", " without causes"),
+        (len(knowledge.from_sensitive), "column", " that only the sensitive one causes"),
         (len(knowledge.tiers), "tier", ""),
         (len(knowledge.forbidden), "edge", " that cannot be"),
         (edges, "edge", " that must be"),
@@ -110,9 +134,13 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
     )
     variables, sensitive = result.model.strengths()[0], result.model.sensitive
     choices = st.container()
+    arrived = f"knowledge-{record.id}" not in st.session_state
     upload = upload_knowledge(variables, sensitive, f"knowledge-{record.id}")
+    key = f"known-{record.id}-{upload.mark}"
+    latest = st.session_state.get(key, upload.knowledge or record.config.knowledge)
     with choices:
-        new = _choose(upload.knowledge or record.config.knowledge, variables, sensitive, edges)
+        new = _choose(at_first(key, latest, arrived=arrived), variables, sensitive, edges, key)
+    st.session_state[key] = new
     run, take, _ = st.columns([1, 1, 1])
     same = new == record.config.knowledge
     if run.button("Run again with this knowledge", disabled=same or upload.refused, width="stretch"):
@@ -134,7 +162,7 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
     )
 
 
-def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: pd.DataFrame) -> Knowledge:
+def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: pd.DataFrame, key: str) -> Knowledge:
     """The knowledge as the person changes it; a file's comes already chosen."""
     ends = {
         f"{cause} → {effect}": (cause, effect)
@@ -143,30 +171,42 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
         if effect != cause and (effect != sensitive or not known.sensitive_is_root)
     }
     required = [f"{a} → {b}" for a, b in known.required if f"{a} → {b}" in ends]
-    if known.complete and st.toggle("These are all edges there are: look for no others", value=True):
-        chosen = st.multiselect("Edges of the graph", list(ends), default=required)
+    every = "These are all edges there are: look for no others"
+    if known.complete and st.toggle(every, value=True, key=f"{key}-complete"):
+        chosen = st.multiselect("Edges of the graph", list(ends), default=required, key=f"{key}-edges")
         return known.replace(required=tuple(ends[pair] for pair in chosen))
     present = [f"{cause} → {effect}" for cause, effect in zip(edges["cause"], edges["effect"], strict=True)]
     first = [pair for pair in present if pair in ends]
-    one, two, three = st.columns(3)
+    one, two = st.columns(2)
     forbidden = one.multiselect(
         "Edges that cannot be",
         [*first, *(pair for pair in ends if pair not in first)],
         default=[f"{a} → {b}" for a, b in known.forbidden if f"{a} → {b}" in ends],
+        key=f"{key}-forbidden",
     )
     unseen = [edge for edge in known.forbidden if edge not in ends.values()]  # nothing causes the sensitive column
-    must = two.multiselect("Edges that must be", list(ends), default=required)
-    roots = three.multiselect(
-        "Columns without causes",
-        [variable for variable in variables if variable != sensitive],
-        default=[root for root in known.roots if root in variables and root != sensitive],
-    )
+    must = two.multiselect("Edges that must be", list(ends), default=required, key=f"{key}-required")
+    others = [variable for variable in variables if variable != sensitive]
+    roots, alone = choose_causes(others, sensitive, known, key)
     return known.replace(
         roots=(*roots, *(root for root in known.roots if root == sensitive)),
+        from_sensitive=alone,
+        tiers=_choose_tiers(known, variables, sensitive, key),
         forbidden=(*(ends[pair] for pair in forbidden), *unseen),
         required=tuple(ends[pair] for pair in must),
         complete=False,
     )
+
+
+def _choose_tiers(known: Knowledge, variables: Sequence[str], sensitive: str, key: str) -> tuple[tuple[str, ...], ...]:
+    """The time order as the person changes it; the suggested one, not used, where nothing is known of it."""
+    ordered = {name: place for place, tier in enumerate(known.tiers, start=1) for name in tier}
+    columns = [name for name in variables if name != sensitive or name in ordered]
+    begin = {name: ordered.get(name) for name in columns} if known.tiers else suggested_places(columns)
+    used, places = choose_order(begin, key, used=bool(known.tiers))
+    if used and known.tiers and places == begin:
+        return known.tiers
+    return tiers_of({name: places[name] for name in columns}) if used else ()
 
 
 def graph_file(result: AuditResult, suffix: str) -> bytes:

@@ -32,13 +32,13 @@ _ALIKE = {
 }
 
 
-def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
-    """The roles as the person sets them (None while they are incomplete), and columns without causes."""
+def edit_roles(draft: Draft) -> ColumnRoles | None:
+    """The roles as the person sets them; None while they are incomplete."""
     suggestion = _suggest(draft.key, draft.table)
     columns = _edit_columns(draft, suggestion)
     if len(columns["sensitive"]) != 1 or len(columns["label"]) > 1:
         _ask_to_complete(columns, len(draft.table))
-        return None, ()
+        return None
     sensitive, label = columns["sensitive"][0], next(iter(columns["label"]), None)
     left, right = st.columns(2)
     with left:
@@ -46,9 +46,7 @@ def edit_roles(draft: Draft) -> tuple[ColumnRoles | None, tuple[str, ...]]:
     with right:
         anomaly = _choose_anomaly(draft, label)
     ignore = tuple(columns["ignore"])
-    roles = ColumnRoles(sensitive, groups=groups, cut=cut, label=label, anomaly=anomaly, ignore=ignore)
-    roots = tuple(column for column in suggestion.roots if column in roles.features(draft.table))
-    return roles, roots
+    return ColumnRoles(sensitive, groups=groups, cut=cut, label=label, anomaly=anomaly, ignore=ignore)
 
 
 @st.cache_data(show_spinner="Looking at the columns ...", max_entries=8)

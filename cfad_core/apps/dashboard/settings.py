@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from cfad_core.apps.dashboard.causes import choose_for
 from cfad_core.apps.dashboard.knowledge import upload_knowledge
-from cfad_core.apps.dashboard.state import Draft
+from cfad_core.apps.dashboard.state import Draft, at_first, keep
+from cfad_core.apps.dashboard.text import as_text
+from cfad_core.causal.graph import allowed_edges
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, PresetName, preset
+from cfad_core.core.errors import InvalidConfigError
 from cfad_core.detectors.registry import METHODS
 
 
@@ -26,11 +30,9 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
     base = preset(kind).replace(methods=_choose_methods())
     with st.expander("Settings that matter"):
         config = _choose_training(base)
-        one, two = st.columns([1, 2])
-        with one:
-            subsamples = _choose_subsamples(base.subsamples)
-        with two:
-            knowledge = _choose_knowledge(now)
+        subsamples = _choose_subsamples(base.subsamples)
+    with st.expander("What you know of causes and effects", expanded=True):
+        knowledge = _choose_knowledge(now)
     if subsamples is None or knowledge is None:
         return name, None
     return name, config.replace(subsamples=subsamples, knowledge=knowledge)
@@ -85,21 +87,25 @@ def _choose_subsamples(usual: int) -> int | None:
 
 
 def _choose_knowledge(now: Draft) -> Knowledge | None:
-    """What is known of the causal graph; None while a file is refused."""
+    """What is known of the causal graph; None while it contradicts itself, or a file is refused."""
     assert now.roles is not None
-    features, sensitive = now.roles.features(now.table), now.roles.sensitive
-    upload = upload_knowledge([sensitive, *features], sensitive, f"knowledge-{now.key}")
-    roots = st.multiselect(
-        "Columns that nothing else in the table causes",
-        features,
-        default=list(now.roots),
-        disabled=upload.knowledge is not None,
-        help="Such as age: no arrow of the causal graph will lead into them.",
-    )
+    sensitive, key = now.roles.sensitive, f"knowledge-{now.key}"
+    variables = [sensitive, *now.roles.features(now.table)]
+    begin = at_first(key, now.known, arrived=key not in st.session_state)
+    choices = st.container()
+    upload = upload_knowledge(variables, sensitive, key)
+    with choices:
+        said, chosen = choose_for(now, begin, key, disabled=upload.knowledge is not None)
+    keep(said)
     if upload.knowledge is not None:
-        st.info("The uploaded file is used. The columns chosen here are not, unless the file names them as well.")
+        st.info("The uploaded file is used. What is chosen here is not, unless the file says it as well.")
         return upload.knowledge
-    return None if upload.refused else Knowledge(roots=tuple(roots))
+    try:
+        allowed_edges(variables, sensitive, chosen)
+    except InvalidConfigError as error:
+        st.error(as_text(error, 500))
+        return None
+    return None if upload.refused else chosen
 
 
 def _choose_methods() -> tuple[str, ...]:

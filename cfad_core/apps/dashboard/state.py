@@ -1,14 +1,36 @@
-"""What a session remembers between pages before there is an audit: the table, and what its columns are for."""
+"""What a session remembers between pages: the table, what its columns are for, and what is known of their causes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
 
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class KnownCauses:
+    """What a person said of the causes of columns, whichever of them are attributes now.
+
+    Attributes
+    ----------
+    roots : by column, whether nothing in the table causes it, where the person said so
+    from_sensitive : by sensitive column, the columns that nothing else causes
+    came : by column, its place in the time order (None: it has none), where the person changed the suggested one
+    in_order : whether the time order is used
+    """
+
+    roots: Mapping[str, bool] = field(default_factory=dict)
+    from_sensitive: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    came: Mapping[str, int | None] = field(default_factory=dict)
+    in_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -18,7 +40,7 @@ class Draft:
     tables: Tables
     source: str
     roles: ColumnRoles | None = None
-    roots: tuple[str, ...] = ()
+    known: KnownCauses = field(default_factory=KnownCauses)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -41,3 +63,15 @@ def draft() -> Draft | None:
 
 def keep(new: Draft) -> None:
     st.session_state["draft"] = new
+
+
+def at_first(name: str, value: T, *, arrived: bool) -> T:
+    """The value that there was when the page was entered, while ``value`` follows what is chosen there.
+
+    A widget that is shown with another value to begin with forgets what was chosen in it last.
+    """
+    place = f"first-{name}"
+    if arrived or place not in st.session_state:
+        st.session_state[place] = value
+    found: T = st.session_state[place]
+    return found
