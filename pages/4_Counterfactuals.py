@@ -42,9 +42,9 @@ here, there = result.report(method).flags_at(threshold)
 report = result.report(method)
 likely, ratio = report.change_probability(threshold), report.metrics_at(threshold).changing_ratio
 st.caption(
-    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {len(here):,} people would have a different outcome, had "
-    f"they belonged to the other group. A person has several possible twins, so an outcome changes with a probability; "
-    f"for {int((likely >= 0.5).sum()):,} people it is 50 % or more.",
+    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {len(here):,} people would have a different outcome, "
+    "had they belonged to the other group. A person has several possible twins, so an outcome changes with a "
+    f"probability; for {int((likely >= 0.5).sum()):,} people it is 50 % or more.",
     help=HELP["changing ratio"],
 )
 if choice == "by row":
@@ -108,8 +108,8 @@ with words:
         column_config={"column": st.column_config.TextColumn(width="small")},
     )
     st.caption(
-        "The person's row in the table's own units, and one of their possible twins: the same person, had they belonged "
-        "to the other group. Put through the command *score*, it gets the score above."
+        "The person's row in the table's own units, and one of their possible twins: the same person, had they "
+        "belonged to the other group. Put through the command *score*, it gets the score above."
     )
 with picture:
     explained = contributions_of(result, method, person)

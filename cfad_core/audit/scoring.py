@@ -116,8 +116,8 @@ def score_rows(result: AuditResult, table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` (of the twin that
-        ``twin_rows`` writes), and ``_change`` (how likely the outcome changes: the share of 16 possible twins).
+        Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` (of the twin
+        that ``twin_rows`` writes), and ``_change`` (how likely the outcome changes: the share of 16 possible twins).
     """
     people = encode_people(result.encoding, table)
     draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)

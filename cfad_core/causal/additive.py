@@ -2,8 +2,8 @@
 
     x_i = sum_j A[j, i] f(x_j) + b_i + u_i
 
-It serves the paper's way of discovery, the search on a shared scale, and audits that were made before every variable had
-a mechanism of its own. Its twins need not be legal people: a category lies between its levels.
+It serves the paper's way of discovery, the search on a shared scale, and audits that were made before every variable
+had a mechanism of its own. Its twins need not be legal people: a category lies between its levels.
 
 A column with two values acts linearly, by ``slope[j] x_j`` instead of ``f(x_j)``. The noise is additive, so flipping
 ``S`` twice gives the person back. All arithmetic goes column by column, element by element: a row's result never

@@ -159,4 +159,5 @@ def _level_patterns(x: Floats, columns: tuple[int, ...]) -> Floats:
         seen: Floats = np.unique(x[:, columns[0]])
         return seen[:, None]
     chosen = x[:, list(columns)]
-    return np.where(np.eye(len(columns)) > 0.0, chosen.max(), chosen.min())
+    patterns: Floats = np.where(np.eye(len(columns)) > 0.0, chosen.max(), chosen.min())
+    return patterns

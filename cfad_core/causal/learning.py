@@ -169,7 +169,7 @@ class Learner:
         return edges, fitted
 
     def unexplained(self, model: StructuralModel) -> tuple[str, ...]:
-        """Variables that differ between the groups beyond chance, but that the attribute does not reach in the graph."""
+        """Variables that differ between the groups beyond chance, but are not reached in the graph."""
         if not self.sensitive_is_root:
             return ()
         adjusted = holm(depends_on(self.cells, self.layout.kinds))

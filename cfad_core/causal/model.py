@@ -1,9 +1,9 @@
 """The structural causal model: a graph with one mechanism for each variable that the sensitive attribute reaches.
 
 A twin is made by abduction, action and prediction, one variable after the other, causes before effects: what is a
-person's own (noise, its rank, the place inside a level's share) stays, the sensitive attribute changes, and each mechanism
-says what follows. Twins are legal rows. Where chance is involved (levels, ties), it belongs to the row and the seed: the
-same row always has the same twin, and draw 1, 2, ... are further ones.
+person's own (noise, its rank, the place inside a level's share) stays, the sensitive attribute changes, and each
+mechanism says what follows. Twins are legal rows. Where chance is involved (levels, ties), it belongs to the row and
+the seed: the same row always has the same twin, and draw 1, 2, ... are further ones.
 
 Variables that the sensitive attribute does not reach keep every bit; and a row's twin never depends on other rows.
 """

@@ -1,8 +1,8 @@
 """Ordered logit: levels cut from one latent number.
 
-``P(level <= k | x) = sigma(cut_k - x @ weights)``. Compared with a multinomial logit by an information criterion, it says
-whether the levels of a category have an order; and which one, as the levels are first put in the order in which a linear
-fit places them.
+``P(level <= k | x) = sigma(cut_k - x @ weights)``. Compared with a multinomial logit by an information criterion, it
+says whether the levels of a category have an order; and which one, as the levels are first put in the order in which a
+linear fit places them.
 """
 
 from __future__ import annotations

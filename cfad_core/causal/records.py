@@ -18,7 +18,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def to_plain(value: Any, arrays: Arrays, path: str = "") -> Any:
-    """JSON of a dataclass, a number, a text, or a tuple or dict of such; its arrays go into ``arrays`` by their path."""
+    """JSON of a dataclass, number, text, or a tuple or dict of such; arrays go into ``arrays`` by their path."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         inner = {name: to_plain(part, arrays, f"{path}.{name}") for name, part in fields.items()}

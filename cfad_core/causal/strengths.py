@@ -67,6 +67,6 @@ def _rest(gram: Floats, own: NDArray[np.intp], q: int) -> tuple[Floats, Floats]:
     if not len(own):
         return variance, np.zeros((0, len(variance)))
     towards = gram[np.ix_(own, np.arange(q, len(gram)))]
-    weights: Floats = np.linalg.solve(gram[np.ix_(own, own)] + _RIDGE * np.eye(len(own)), towards)
+    weights = np.linalg.solve(gram[np.ix_(own, own)] + _RIDGE * np.eye(len(own)), towards).astype(np.float64)
     rest: Floats = np.maximum(variance - np.sum(weights * towards, axis=0), 1e-12)
     return rest, weights

@@ -1,8 +1,9 @@
 """Twin scoring: judge a person by their own score and by that of their twin.
 
-A symmetric function of ``g(x)`` and ``g(twin of x)`` is the same for a person and for their twin wherever the twin's twin is
-the person again: for all numbers, and but for chance where levels are drawn. The price: the sensitive attribute and the
-causal model are needed when it scores, and by *another* causal model the promise is only as good as the two models agree.
+A symmetric function of ``g(x)`` and ``g(twin of x)`` is the same for a person and for their twin wherever the twin's
+twin is the person again: for all numbers, and but for chance where levels are drawn. The price: the sensitive
+attribute and the causal model are needed when it scores, and by *another* causal model the promise is only as good as
+the two models agree.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def _point(report: MethodReport, point: Mapping[str, Any]) -> dict[str, Any]:
         "changing_ratio": _by_own_model(report, point["threshold"]),
         "changing_ratio_independent": point["changing_ratio"],
     }
-    return {name: (point | ratios)[name] for name in _CURVE_COLUMNS}
+    return {name: {**point, **ratios}[name] for name in _CURVE_COLUMNS}
 
 
 def _by_own_model(report: MethodReport, threshold: float) -> float:

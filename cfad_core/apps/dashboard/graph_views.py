@@ -64,11 +64,11 @@ def ask_for_directions(result: AuditResult) -> None:
     """Name the directions that the data leave open, and ask for what is known."""
     pairs = open_edges(result)
     if pairs:
-        named = ", ".join(f"{as_text(a, 40)} – {as_text(b, 40)}" for a, b in pairs[:_NAMED])
+        named = ", ".join(f"{as_text(a, 40)} and {as_text(b, 40)}" for a, b in pairs[:_NAMED])
         rest = f" and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
         st.info(
-            f"The data leave open which way {counted(len(pairs), 'arrow')} point{'s' if len(pairs) == 1 else ''}: {named}"
-            f"{rest}. Do you know which of the two came first? Say so below, and run the audit again."
+            f"The data leave open which is the cause in {counted(len(pairs), 'pair')} of columns: {named}{rest}. Do "
+            "you know which of the two came first? Say so below, and run the audit again."
         )
 
 

@@ -18,7 +18,7 @@ _LISTED = 1000
 def list_people(
     result: AuditResult, method: str, threshold: float, choice: str
 ) -> tuple[NDArray[np.intp], pd.DataFrame]:
-    """The people of a choice, and a table of them: those first whose outcome is most likely to change, or score does."""
+    """The people of a choice, and a table of them: those first whose outcome is likeliest to change, or score does."""
     scores, report = result.scores[method], result.report(method)
     here, there = report.flags_at(threshold)
     likely = report.change_probability(threshold)

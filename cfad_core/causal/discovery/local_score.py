@@ -1,8 +1,8 @@
 """How well causes explain a variable: the log-likelihood of its cells, less an extended BIC.
 
-A number: ``goal = sum of functions of the causes + spread * noise``, the best of its goals (as it is, its logarithm, its
-normal score), of Gaussian noise and noise of any shape, of a spread that is the same for all and one that depends on the
-causes, of causes that add up and causes that also act in pairs. Each is paid for by its free numbers, so linear
+A number: ``goal = sum of functions of the causes + spread * noise``, the best of its goals (as it is, its logarithm,
+its normal score), of Gaussian noise and noise of any shape, of a spread that is the same for all and one that depends
+on the causes, of causes that add up and causes that also act in pairs. Each is paid for by its free numbers, so linear
 equations with Gaussian noise score the same in either direction, as they must. A category: a multinomial logit. A
 number with special cells (one very frequent value, missing): a logit of which it is, and a number where it is one.
 """

@@ -1,7 +1,7 @@
 """From a person's level to their twin's: ways to get from probabilities p here to q there.
 
-Whatever the way, the twins' levels have the probabilities q. Which one is true cannot be seen in data; with two levels all
-agree but ``independent`` ones.
+Whatever the way, the twins' levels have the probabilities q. Which one is true cannot be seen in data; with two levels
+all agree but ``independent`` ones.
 """
 
 from __future__ import annotations

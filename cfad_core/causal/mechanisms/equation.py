@@ -1,4 +1,4 @@
-"""``t = m(causes) + s(causes) e``: where a number is expected, how far people are spread around that, and their noise."""
+"""``t = m(causes) + s(causes) e``: where a number is expected, how far people spread around that, and their noise."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Equation:
         return np.interp(share, _shares(len(self.quantiles)), self.quantiles)
 
     def noise_at(self, noise: Floats, rank: Floats, fresh: Bools) -> Floats:
-        """Noise moved to another rank; what lies beyond all that was seen stays as far beyond, but for ``fresh`` people."""
+        """Noise moved to another rank; what lies beyond all that was seen stays so, but for ``fresh`` people."""
         moved: Floats = noise + (self.quantile(rank) - self.quantile(self.rank(noise)))
         return np.where(fresh, self.quantile(rank), moved)
 

@@ -1,7 +1,8 @@
 """The number behind a number, and its equation.
 
-It is the number itself, or its normal score: whichever explains people better, by likelihood with noise of any shape. So
-linear equations with additive noise stay what they are, and log-normal, bounded or counted numbers keep their shape.
+It is the number itself, or its normal score: whichever explains people better, by likelihood with noise of any shape.
+So linear equations with additive noise stay what they are, and log-normal, bounded or counted numbers keep their
+shape.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Latent:
 def log_slope(marginal: Marginal, shape: Density, x: Floats) -> Floats:
     """Log of how fast the normal score of numbers x (n,) rises, a standard deviation of the number being 1."""
     found: Floats = shape.logpdf((x - marginal.center) / marginal.spread) + 0.5 * marginal.score(x) ** 2
-    return found + 0.5 * np.log(2.0 * np.pi)
+    return found + 0.5 * float(np.log(2.0 * np.pi))
 
 
 def fit_latent(sample: Sample) -> Latent:

@@ -82,11 +82,12 @@ class Marginal:
 
     def unscore(self, z: Floats) -> Floats:
         """The inverse of ``score`` within what was seen."""
-        return np.interp(ndtr(z), self.shares, self.knots)
+        found: Floats = np.interp(ndtr(z), self.shares, self.knots)
+        return found
 
 
 def fit_marginal(x: Floats) -> Marginal:
-    """Of the known numbers x (n,), of which where one may be all there is."""
+    """Of the known numbers x (n,), which may all be the same."""
     values, counts = np.unique(x, return_counts=True)
     tied = len(values) < _TIED * len(x)
     few = tied and len(values) <= _FEW

@@ -1,8 +1,8 @@
-"""Numbers: ``t = m(causes) + s(causes) e``, where t is the number or its normal score, whichever explains people better.
+"""Numbers: ``t = m(causes) + s(causes) e``, where t is the number or its normal score.
 
-A twin keeps its noise e, or the rank of it within the group where the groups' noises differ in shape. Missing cells, and
-a value that many people have (capital gain: mostly 0), are yes/no parts; where that value is the smallest or the largest
-one, it and the number are one latent number that keeps its rank.
+A twin keeps its noise e, or the rank of it within the group where the groups' noises differ in shape. Missing cells,
+and a value that many people have (capital gain: mostly 0), are yes/no parts; where that value is the smallest or the
+largest one, it and the number are one latent number that keeps its rank.
 """
 
 from __future__ import annotations

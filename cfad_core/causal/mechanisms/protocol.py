@@ -72,4 +72,4 @@ class Mechanism(Protocol):
         """The cells (n,) of the twins of people who have these cells (n,); the same number where nothing changes."""
 
     def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
-        """Of each person's cell, given their causes, (n,), up to a constant that is the same for all mechanisms of it."""
+        """Of each person's cell, given their causes, (n,); on one scale for all mechanisms of a variable."""
