@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def percent(share: float | None, digits: int = 1) -> str:
     """``12.3 %``; ``n/a`` where it is undefined."""
@@ -33,3 +35,24 @@ def duration(seconds: float | None) -> str:
 def counted(count: int, thing: str) -> str:
     """``1 edge``, ``2 edges``."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def one_in(share: float) -> str:
+    """What a share of people means for a person: ``about 1 in 20``; of many, ``about 3 in 10``."""
+    if share < 0.001:
+        return "fewer than 1 in 1,000"
+    if share >= 0.95:
+        return "nearly everybody"
+    if 0.45 <= share < 0.55:
+        return "about 1 in 2"
+    if share >= 0.275:
+        return f"about {round(10.0 * share)} in 10"
+    return f"about 1 in {float(f'{1.0 / share:.2g}'):,.0f}"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """``age``, ``age and job``, ``age, job and city``, ``age, job, city and 2 more``."""
+    shown, rest = list(names[:most]), len(names) - most
+    if rest > 0:
+        shown.append(f"{rest} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

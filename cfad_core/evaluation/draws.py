@@ -38,7 +38,7 @@ def monte_carlo_error(changes: Floats) -> float:
             "Draw twins at least twice."
         )
     draws, people = changes.shape
-    return math.sqrt(float(np.var(changes, axis=0, ddof=1).sum()) / draws) / people
+    return float(np.sqrt(np.var(changes, axis=0, ddof=1).sum() / draws) / people)
 
 
 def draws_needed(error: float, people: int, ratio: float = 0.5) -> int:

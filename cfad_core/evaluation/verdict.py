@@ -1,18 +1,26 @@
-"""The verdict: one careful sentence or two, from the numbers and nothing else."""
+"""The verdict: a few careful sentences from the numbers and nothing else, and the evidence that stands under it.
+
+A model that fails its tests may not be confident: the first sentence says so.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cfad_core.core.formats import percent, rounded_percent
+from cfad_core.core.formats import listed, one_in, percent, rounded_percent
 from cfad_core.evaluation.intervals import Interval
+from cfad_core.evaluation.twin_test import TwinTest
 
 USELESS_AUC = 0.55
 USELESS_FLAG_RATE = 0.005
 _LOW = 0.05  # changing ratio up to which a useless detector looks fair
 _ALL_OF_IT = 0.95  # share of the changing ratio that goes with an edge
-_MANY = 0.2  # share of implausible twins that is worth a word
-_HARDLY = 0.005  # share of people below which a bound is not named
+_HARDLY = 0.001  # share of people that is not worth a number
+_NOTHING = 0.0005  # a bound that would be printed as 0.0 %
+_NARROW = 0.02  # width of an interval whose ends need a digit more
+_VAGUE = 0.6  # an AUC up to here is possible: the twin test says little
+_SENTENCES = 4  # of a verdict
 
 
 @dataclass(frozen=True)
@@ -23,105 +31,234 @@ class Evidence:
     ----------
     method, sensitive : what people call them
     has_path : whether the sensitive attribute affects anything in the audit's own graph
-    changing_ratio, changing_ratio_independent : by the own causal model, and by the judge
-    interval : of the changing ratio, by the models of all subsamples
-    model_error : share whose outcome model error alone changes
+    ratio : the leading number, share of people whose outcome changes: the mean over all models
+    flag_rate, auc_roc : of the detector
+    interval : 90 % interval of the ratio, by the models of all subsamples
     graphs, graphs_without_path : of the subsamples, and in how many the sensitive attribute affects nothing
+    halves_differ : median absolute difference of the ratio between two independent halves of the rows
+    model_error : share whose outcome model error alone changes
+    span : lowest and highest ratio over the assumptions that data cannot decide
+    bounds : graph-free bounds of the ratio, up to sampling
+    twin_test : twins against real people of the other group
+    unexplained : columns that differ between the groups beyond chance, without a path to them in the graph
+    better_fit : columns that a saturated model predicts clearly better
     carrier : the edge that carries the changing ratio, and its share of it
-    implausible : share of twins that are far from any real person
     was_given : whether the graph was given rather than learned
+    known_truth : whether the ratio is by true twins; then no test of the model matters
+    selected_rows : whether rows were chosen by their label; then the groups' columns and flag rates are not those of
+        the population, and neither ``twin_test`` nor ``bounds`` nor ``unexplained`` means anything
+    additive : whether twins are the paper's additive ones, which need not be possible people
     """
 
     method: str
     sensitive: str
     has_path: bool
-    changing_ratio: float | None
-    changing_ratio_independent: float | None
-    flag_rate: float | None
-    auc_roc: float | None
+    ratio: float | None
+    flag_rate: float | None = None
+    auc_roc: float | None = None
     interval: Interval | None = None
-    model_error: float | None = None
     graphs: int = 0
     graphs_without_path: int = 0
+    halves_differ: float | None = None
+    model_error: float | None = None
+    span: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
+    twin_test: TwinTest | None = None
+    unexplained: tuple[str, ...] = ()
+    better_fit: tuple[str, ...] = ()
     carrier: tuple[tuple[str, str], float] | None = None
-    implausible: float | None = None
     was_given: bool = False
+    known_truth: bool = False
+    selected_rows: bool = False
+    additive: bool = False
+
+    @property
+    def leading(self) -> float | None:
+        """The leading number: the ratio, or the interval's median if there is none."""
+        return self.interval.median if self.ratio is None and self.interval is not None else self.ratio
+
+    @property
+    def sees_path(self) -> bool:
+        """Whether the sensitive attribute affects something: by the own graph, or by most of the others."""
+        return self.has_path or 2 * self.graphs_without_path < self.graphs
+
+    @property
+    def can_be_tested(self) -> bool:
+        """Whether twin test, bounds and columns without a path say anything about the model."""
+        return not (self.known_truth or self.selected_rows)
 
 
 def verdict(found: Evidence) -> str:
-    """What can be said.
+    """What can be said, the most important first.
 
-    Without a path from the sensitive attribute nothing is said about the detector. Else: for how many people the
-    outcome changes; whether model error could explain it; which edge carries it; how many graphs see no path; and
-    whether the detector is fair only because it is useless, or many twins are implausible.
+    For how many people the outcome changes, and what that means for a person; whether the model failed its tests; what
+    the number may be besides: model error, or a matter of assumptions or of the graph; and whether the detector is
+    fair only because it is useless. Without a path from the sensitive attribute nothing is said about the detector.
     """
-    if not found.has_path:
-        return _without_path(found)
-    clauses = [_how_many(found), *_model_error(found), *_carrier(found)]
-    if found.graphs_without_path:
-        few = found.graphs_without_path
-        clauses.append(f"{few} of {found.graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}")
-    sentences = ["; ".join(clauses), *_useless(found)]
-    if found.implausible is not None and found.implausible > _MANY:
-        share = rounded_percent(found.implausible)
-        sentences.append(f"{share} of the twins are implausible, far from any real person: read this with care")
-    return ". ".join(sentences) + "."
+    doubts = _doubts(found)
+    if not found.sees_path and not found.known_truth:
+        return _text([*_without_path(found, doubts), *_other_graphs(found), *_basis(found)])
+    if found.leading is None:
+        return "Nobody was judged."
+    reasons = [f"This number is a guess: {'; '.join(doubts)}"] if doubts else _better_fit(found)
+    head, basis, useless = _how_many(found, doubts), _basis(found), _useless(found)
+    clauses = [*_model_error(found), *_span(found), *_paths(found), *([] if doubts else _carrier(found))]
+    sentences = [head, *reasons, *([_joined(clauses)] if clauses else []), *useless, *basis]
+    if len(sentences) > _SENTENCES and clauses:  # they are evidence lines as well
+        sentences = [head, *reasons, *useless, *basis]
+    return _text(sentences)
 
 
-def _without_path(found: Evidence) -> str:
-    graph = "given" if found.was_given else "learned"
-    text = (
-        f"No path from {found.sensitive}: in the {graph} graph it affects nothing, so nobody's outcome can change. "
-        f"That says something about the graph, nothing about {found.method}."
-    )
-    if not found.graphs:
-        return text
-    others = found.graphs - found.graphs_without_path
-    if not others:
-        return f"{text} None of {found.graphs} other graphs sees a path either."
-    text = f"{text} {others} of {found.graphs} other graphs {'does' if others == 1 else 'do'} see a path"
-    return (
-        f"{text}; over all of them, {_range(found.interval)} would have a different outcome."
-        if found.interval
-        else f"{text}."
-    )
+def evidence_lines(found: Evidence) -> list[str]:
+    """What supports the leading number, or speaks against it: short sentences, each of which can stand alone."""
+    if found.known_truth:
+        return ["The true twins are known: no causal model was needed."]
+    lines = [*_halves_line(found), *_twin_line(found), *_bounds_line(found)]
+    if found.selected_rows:
+        lines.append(
+            "The rows were chosen by their label: neither the twin test nor bounds from flag rates hold for them"
+        )
+    if found.span is not None:
+        lines.append(f"Under other assumptions that data cannot decide, it would be {_ends(*found.span, exactly=True)}")
+    if found.model_error is not None:
+        lines.append(f"Model error alone changes the outcome of {_amount(found.model_error)}")
+    lines += _graphs_line(found)
+    if found.unexplained and found.can_be_tested:
+        lines.append(_capital(_unexplained(found.unexplained)))
+    lines += _better_fit(found)
+    if found.additive:
+        lines.append("Twins are the paper's additive ones, which need not be possible people")
+    return [f"{line}." for line in lines]
 
 
-def _how_many(found: Evidence) -> str:
-    changes = f"would have a different outcome with {found.method}"
-    if found.interval is not None:
-        amount = _range(found.interval)
-        return f"{amount[0].upper()}{amount[1:]} {changes}, had they belonged to the other group"
-    if found.changing_ratio is None:
-        return "Nobody was judged"
-    text = f"By the one graph of the audit, {_amount(found.changing_ratio)} of people {changes}"
-    if found.changing_ratio_independent is not None:
-        text += f" ({_amount(found.changing_ratio_independent)} by its judge)"
-    return f"{text}; the uncertainty was not measured"
+# The first sentence
 
 
-def _range(interval: Interval | None) -> str:
-    """``between 3 % and 9 % of people``, with as few digits as distinguish the two."""
-    assert interval is not None
-    low, high = interval.low, interval.high
-    if high < _HARDLY / 5.0:
+def _how_many(found: Evidence, doubts: Sequence[str]) -> str:
+    ratio = found.leading
+    assert ratio is not None
+    share = _share(ratio, found.interval)
+    text = f"would have a different outcome with {found.method}, had they belonged to the other group"
+    if doubts:
+        return f"Not reliable: perhaps {share.removeprefix('about ')} {text}"
+    text = f"{share} {text}: {one_in(ratio)}"
+    if found.known_truth:
+        return f"By their true twins, {text}"
+    if found.interval is None:
+        return f"By one causal model, {text}; the uncertainty was not measured"
+    return f"Perhaps {text.removeprefix('about ')}" if found.better_fit else _capital(text)
+
+
+def _share(ratio: float, interval: Interval | None) -> str:
+    """``about 5 % of people (4 % to 7 %)``, with as many digits as distinguish the ends."""
+    if interval is None:
+        return f"{_about(rounded_percent(ratio), ratio)} of people"
+    if interval.high < _HARDLY:
         return "under 0.1 % of people"
-    if low < _HARDLY:
-        return f"up to {rounded_percent(high)} of people"
-    first, second = rounded_percent(low), rounded_percent(high)
-    if percent(low, 0) == percent(high, 0):
-        first, second = percent(low, 1), percent(high, 1)
-    return f"about {second} of people" if first == second else f"between {first} and {second} of people"
+    narrow = interval.high - interval.low < _NARROW
+    text, ends = percent(ratio, 1) if narrow else rounded_percent(ratio), _ends(interval.low, interval.high)
+    return f"{_about(text, ratio)} of people ({'by all models' if ends == text else ends})"
+
+
+def _about(text: str, ratio: float) -> str:
+    return "under 0.1 %" if ratio < _HARDLY else f"about {text}"
+
+
+def _ends(low: float, high: float, *, exactly: bool = False) -> str:
+    """``4 % to 7 %``, or ``4.0 % to 7.0 %``; a low end is left out only if it is nothing."""
+    write = percent if exactly or high - low < _NARROW else rounded_percent
+    if high < _HARDLY:
+        return "under 0.1 %"
+    if low < _NOTHING:
+        return f"up to {write(high)}"
+    return write(high) if write(low) == write(high) else f"{write(low)} to {write(high)}"
+
+
+# Why the number may be wrong
+
+
+def _doubts(found: Evidence) -> list[str]:
+    """The tests that the model failed, each as a clause."""
+    if not found.can_be_tested:
+        return []
+    doubts = []
+    if found.twin_test is not None and not found.twin_test.passes():
+        doubts.append(_distinguished(found.twin_test, f"AUC {found.twin_test.auc:.2f}"))
+    if found.bounds is not None and _outside(found, *found.bounds):
+        doubts.append(f"the flag rates of the groups alone allow {_only(*found.bounds)}")
+    if found.unexplained:
+        doubts.append(_unexplained(found.unexplained))
+    return doubts
+
+
+def _distinguished(test: TwinTest, numbers: str) -> str:
+    by = f", mostly by {listed([name for name, _ in test.columns])}" if test.columns else ""
+    return f"twins can be distinguished from real people of the other group ({numbers}){by}"
+
+
+def _unexplained(columns: Sequence[str]) -> str:
+    verb = "differs" if len(columns) == 1 else "differ"
+    return f"the graph has no path to {listed(columns)}, which {verb} between the groups"
+
+
+def _outside(found: Evidence, low: float, high: float) -> bool:
+    if found.interval is not None:
+        return found.interval.high < low or found.interval.low > high
+    ratio = found.leading if found.sees_path else 0.0
+    return ratio is not None and not low <= ratio <= high
+
+
+def _only(low: float, high: float) -> str:
+    return f"no more than {percent(high)}" if low < _NOTHING else f"only {_ends(low, high)}"
+
+
+def _better_fit(found: Evidence) -> list[str]:
+    if not found.better_fit or found.known_truth:
+        return []
+    them = "it" if len(found.better_fit) == 1 else "them"
+    return [
+        f"A more flexible model predicts {listed(found.better_fit)} clearly better, so twins may be wrong in {them}"
+    ]
+
+
+# What else the number may be
 
 
 def _model_error(found: Evidence) -> list[str]:
-    if found.model_error is None or found.interval is None or found.model_error < _HARDLY / 5.0:
+    """Only where it could explain the number; else it is a line of evidence."""
+    if found.known_truth:
         return []
-    if found.interval.low <= found.model_error:
+    least = found.interval.low if found.interval is not None else found.leading
+    if found.model_error is None or found.model_error < _HARDLY or least is None or least > found.model_error:
+        return []
+    return [f"model error alone changes the outcome of {_amount(found.model_error)}, so this may be no more than that"]
+
+
+def _span(found: Evidence) -> list[str]:
+    """Only where assumptions matter more than chance does: it is wider than the interval, or lies elsewhere."""
+    if found.span is None or found.known_truth:
+        return []
+    low, high = found.span
+    if found.interval is None:
+        matters = high - low > _HARDLY
+    else:
+        elsewhere = low > found.interval.high or high < found.interval.low
+        matters = elsewhere or high - low > found.interval.high - found.interval.low
+    if not matters:
+        return []
+    return [f"under other assumptions that data cannot decide, it would be {_ends(*found.span)}"]
+
+
+def _paths(found: Evidence) -> list[str]:
+    if found.known_truth:
+        return []
+    few, graphs = found.graphs_without_path, found.graphs
+    if not found.has_path:
+        others = graphs - few
         return [
-            f"model error alone changes the outcome of {_amount(found.model_error)}, so this may be no more than that"
+            f"the audit's own graph sees no path from {found.sensitive}, but {others} of {graphs} others {_do(others)}"
         ]
-    return [f"model error alone changes the outcome of {_amount(found.model_error)}"]
+    return [f"{few} of {graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}"] if few else []
 
 
 def _carrier(found: Evidence) -> list[str]:
@@ -131,17 +268,126 @@ def _carrier(found: Evidence) -> list[str]:
     return [f"the edge {cause} → {effect} carries {'all' if share >= _ALL_OF_IT else 'most'} of it"]
 
 
+def _basis(found: Evidence) -> list[str]:
+    """What the numbers rest on, if that is not what people expect."""
+    clauses = []
+    if found.additive and not found.known_truth:
+        clauses.append("the twins are the paper's additive ones, which need not be possible people")
+    if found.selected_rows and not found.known_truth:
+        clauses.append("the rows were chosen by their label, so the twins could not be tested")
+    return [_joined(clauses)] if clauses else []
+
+
 def _useless(found: Evidence) -> list[str]:
-    ratio = found.interval.high if found.interval is not None else found.changing_ratio
-    if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE and (ratio is None or ratio <= _LOW):
+    ratio = found.interval.high if found.interval is not None else found.leading
+    low = ratio is None or ratio <= _LOW
+    if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE and low:
         return [
             f"Fair because useless: it flags {_amount(found.flag_rate)} of people, so hardly any outcome can change"
         ]
     if found.auc_roc is None or found.auc_roc >= USELESS_AUC:
         return []
     ranks = f"it ranks anomalies hardly better than chance (AUC-ROC {found.auc_roc:.2f})"
-    return [f"Fair because useless: {ranks}" if ratio is not None and ratio <= _LOW else f"Useless as well: {ranks}"]
+    return [f"Fair because useless: {ranks}" if ratio is not None and low else f"Useless as well: {ranks}"]
+
+
+# Without a path
+
+
+def _without_path(found: Evidence, doubts: Sequence[str]) -> list[str]:
+    graph = f"in the {'given' if found.was_given else 'learned'} graph"
+    if doubts:
+        return [
+            f"Not reliable: {graph} {found.sensitive} affects nothing, so that nobody's outcome could change with "
+            f"{found.method}",
+            f"That contradicts the table: {'; '.join(doubts)}",
+        ]
+    return [
+        f"No path from {found.sensitive}: {graph} it affects nothing, so nobody's outcome can change",
+        f"That says something about the graph, nothing about {found.method}",
+    ]
+
+
+def _other_graphs(found: Evidence) -> list[str]:
+    if not found.graphs:
+        return []
+    others = found.graphs - found.graphs_without_path
+    if not others:
+        return [f"None of {found.graphs} other graphs sees a path either"]
+    text = f"{others} of {found.graphs} other graphs {_do(others)} see a path"
+    if found.interval is None or found.leading is None:
+        return [text]
+    share = _share(found.leading, found.interval)
+    return [f"{text}; over all of them, {share} would have a different outcome"]
+
+
+# Lines of evidence
+
+
+def _halves_line(found: Evidence) -> list[str]:
+    if found.halves_differ is None:
+        return []
+    points = 100.0 * found.halves_differ
+    size = f"by {points:.1f} points" if points >= 0.05 else "by less than 0.1 points"
+    return [f"Independent halves of the rows typically differ {size}"]
+
+
+def _twin_line(found: Evidence) -> list[str]:
+    test = found.twin_test
+    if test is None or not found.can_be_tested:
+        return []
+    numbers = f"AUC {test.auc:.2f}, {test.low:.2f} to {test.high:.2f}"
+    if not test.passes():
+        return [_capital(_distinguished(test, numbers))]
+    if test.high > _VAGUE:
+        return [
+            f"With {test.people:,} people, it cannot be said whether twins pass for real people of the other group "
+            f"({numbers})"
+        ]
+    often = "little more often than chance" if test.low > 0.5 else "no more often than chance"
+    return [
+        "Twins pass for real people of the other group: a classifier that must distinguish them is right "
+        f"{often} ({numbers})"
+    ]
+
+
+def _bounds_line(found: Evidence) -> list[str]:
+    if found.bounds is None or not found.can_be_tested:
+        return []
+    low, high = found.bounds
+    allowed = f"up to {percent(high)}" if low < _NOTHING else f"between {percent(low)} and {percent(high)}"
+    return [f"Without any causal model, the flag rates of the groups alone allow {allowed}"]
+
+
+def _graphs_line(found: Evidence) -> list[str]:
+    if not found.graphs:
+        return []
+    few, graphs, source = found.graphs_without_path, found.graphs, found.sensitive
+    if not few:
+        return [f"All {graphs} graphs see a path from {source}"]
+    if few == graphs:
+        return [f"None of {graphs} graphs sees a path from {source}"]
+    return [f"{few} of {graphs} graphs {'sees' if few == 1 else 'see'} no path from {source}"]
+
+
+# Words
 
 
 def _amount(share: float) -> str:
-    return "under 0.1 %" if share < 0.001 else percent(share, 0 if share >= 0.1 else 1)
+    return "under 0.1 %" if share < _HARDLY else percent(share, 0 if share >= 0.1 else 1)
+
+
+def _do(count: int) -> str:
+    return "does" if count == 1 else "do"
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _joined(clauses: Sequence[str]) -> str:
+    return _capital("; ".join(clauses))
+
+
+def _text(sentences: Sequence[str]) -> str:
+    return ". ".join(sentences) + "."

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cfad_core.core.formats import counted, duration, number, percent, rounded_percent
+from cfad_core.core.formats import counted, duration, listed, number, one_in, percent, rounded_percent
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,40 @@ def test_durations(seconds: float | None, text: str) -> None:
 
 def test_counts() -> None:
     assert [counted(n, "edge") for n in (0, 1, 2000)] == ["0 edges", "1 edge", "2,000 edges"]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "fewer than 1 in 1,000"),
+        (0.00099, "fewer than 1 in 1,000"),
+        (0.001, "about 1 in 1,000"),
+        (0.0061, "about 1 in 160"),
+        (0.05, "about 1 in 20"),
+        (0.06, "about 1 in 17"),
+        (0.15, "about 1 in 7"),
+        (0.25, "about 1 in 4"),
+        (0.274, "about 1 in 4"),
+        (0.276, "about 3 in 10"),
+        (1.0 / 3.0, "about 3 in 10"),
+        (0.44, "about 4 in 10"),
+        (0.5, "about 1 in 2"),
+        (0.94, "about 9 in 10"),
+        (0.95, "nearly everybody"),
+    ],
+)
+def test_what_a_share_means_for_a_person(share: float, text: str) -> None:
+    assert one_in(share) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["age"], "age"),
+        (["age", "job"], "age and job"),
+        (["age", "job", "city"], "age, job and city"),
+        (["age", "job", "city", "debt", "sex"], "age, job, city and 2 more"),
+    ],
+)
+def test_names_in_a_sentence(names: list[str], text: str) -> None:
+    assert listed(names) == text
