@@ -34,6 +34,8 @@ METHODS = ("pca", "iforest", "ae", "cfad", "twin")
 ROLES = ColumnRoles(SENSITIVE, groups=GROUPS, label=LABEL, anomaly=ANOMALY)
 IDENTIFIED = "all identified"
 _JUDGES = 20_000  # new people that the truth is counted on
+_LARGE = 2_000  # rows from which on graphs are compared
+_BOUNDED = ("truth", "interval", "ratio")
 _STANDARD_ERRORS = 2.0  # of the difference of two flag rates, that a bound is widened by
 
 Record: TypeAlias = dict[str, Any]
@@ -61,7 +63,12 @@ def measure(world: World, config: AuditConfig, most_rows: int | None) -> Record:
     here, there = (encode_people(result.encoding, some) for some in (people, twins))
     is_anomaly: Bools = (people[LABEL] == ANOMALY).to_numpy()
     methods = {method: compare(result, method, here, there, is_anomaly) for method in config.methods}
-    return record | {"graph": compare_graphs(result, world), "methods": methods}
+    test = None if result.checks is None else result.checks.twin_test
+    found = {
+        "twin_test": None if test is None else test.auc,
+        "better_fit": len(result.checks.better_fit) if result.checks else 0,
+    }
+    return record | found | {"graph": compare_graphs(result, world), "methods": methods}
 
 
 def compare(result: AuditResult, method: str, here: Floats, there: Floats, is_anomaly: Bools) -> Record:
@@ -74,9 +81,7 @@ def compare(result: AuditResult, method: str, here: Floats, there: Floats, is_an
     return {
         "truth": float(curve.at(np.array([report.threshold])).changing_ratio[0]),
         "interval": None if interval is None else [interval.low, interval.high],
-        "median": None if interval is None else interval.median,
-        "own": metrics.changing_ratio,
-        "judge": metrics.changing_ratio_independent,
+        "ratio": metrics.changing_ratio,
         "bounds": bounds(flagged[here[:, 0] < 0.0], flagged[here[:, 0] > 0.0]),
         "auc_roc": curve.auc_roc,
     }
@@ -129,6 +134,7 @@ def _summary(records: Sequence[Record]) -> Record:
     measured = [case for case in cases if case["interval"] is not None]
     covered = sum(case["interval"][0] <= case["truth"] <= case["interval"][1] for case in measured)
     names = dict.fromkeys(method for record in records for method in record["methods"])
+    large = [record for record in records if record["rows"] >= _LARGE]
     by_method = {name: [record["methods"][name] for record in records if name in record["methods"]] for name in names}
     return {
         "worlds": len(records),
@@ -139,11 +145,13 @@ def _summary(records: Sequence[Record]) -> Record:
         "too_high": sum(case["interval"][0] > case["truth"] for case in measured),
         "width": _mean(case["interval"][1] - case["interval"][0] for case in measured),
         "truth": _mean(case["truth"] for case in cases),
-        "error": {name: _error(cases, name) for name in ("median", "own", "judge")},
-        "outside_bounds": {name: _outside(cases, name) for name in ("truth", "interval", "median", "own", "judge")},
+        "error": _error(cases, "ratio"),
+        "bias": _mean(case["ratio"] - case["truth"] for case in cases if case["ratio"] is not None),
+        "outside_bounds": {name: _outside(cases, name) for name in _BOUNDED},
+        "twin_test": _mean(record["twin_test"] for record in records),
         "truth_by_method": {name: _mean(case["truth"] for case in some) for name, some in by_method.items()},
         "auc_roc": {name: _mean(case["auc_roc"] for case in some) for name, some in by_method.items()},
-        "graph": {part: _shares([one["graph"][part] for one in records]) for part in ("edges", "skeleton", "reach")},
+        "graph": {part: _shares([one["graph"][part] for one in large]) for part in ("edges", "skeleton", "reach")},
         "seconds": _mean(record["seconds"] for record in records),
     }
 
@@ -213,7 +221,6 @@ def _graph_column(part: str) -> Callable[[Record], str]:
     return lambda found: ", ".join(_number(share, 2) for share in found["graph"][part].values())
 
 
-_BOUNDED = ("truth", "interval", "median", "own", "judge")
 _RATIO: dict[str, Callable[[Record], str]] = {
     "worlds": lambda found: str(found["worlds"]),
     "90 % interval covers": _coverage,
@@ -221,9 +228,9 @@ _RATIO: dict[str, Callable[[Record], str]] = {
     "too high": lambda found: str(found["too_high"]),
     "mean width": lambda found: _number(found["width"]),
     "true ratio": lambda found: _number(found["truth"]),
-    "error of median": lambda found: _number(found["error"]["median"]),
-    "of own": lambda found: _number(found["error"]["own"]),
-    "of judge": lambda found: _number(found["error"]["judge"]),
+    "mean error": lambda found: _number(found["error"], 4),
+    "bias": lambda found: _number(found["bias"], 4),
+    "twin test": lambda found: _number(found["twin_test"]),
     "seconds": lambda found: _number(found["seconds"], 1),
 }
 _GRAPH = {"edges": _graph_column("edges"), "skeleton": _graph_column("skeleton"), "reach": _graph_column("reach")}

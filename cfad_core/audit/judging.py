@@ -32,11 +32,13 @@ class Judgement:
     people : (m,), positions among the audit's people
     twin_scores : by method, (R, m): R = models x twins by each model, those of one model next to each other
     returned : by method, (models / 2, m): of the twins' twins, the second by a model that shares no row with the first
+    returned_by_same : the same, both by the first: what is drawn by chance alone
     """
 
     people: NDArray[np.int64]
     twin_scores: dict[str, Floats]
     returned: dict[str, Floats]
+    returned_by_same: dict[str, Floats]
 
 
 def judge_people(
@@ -48,6 +50,7 @@ def judge_people(
     draws = draws_of(len(models))
     found: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
+    by_same: list[dict[str, Floats]] = []
     steps = len(models) * draws + len(models) // 2
     for b, model in enumerate(models):
         for draw in range(draws):
@@ -56,12 +59,13 @@ def judge_people(
             progress.tick(STAGE, len(found) + len(returned), steps)
             if draw == 0 and b % 2 == 0 and b + 1 < len(models):
                 returned.append(score(models[b + 1].twins(twins)))
-    methods = found[0] if found else {}
-    return Judgement(
-        people=people.astype(np.int64),
-        twin_scores={method: np.stack([one[method] for one in found]) for method in methods},
-        returned={method: np.stack([one[method] for one in returned]) for method in methods if returned},
-    )
+                by_same.append(score(model.twins(twins)))
+    return Judgement(people.astype(np.int64), _by_method(found), _by_method(returned), _by_method(by_same))
+
+
+def _by_method(found: Sequence[dict[str, Floats]]) -> dict[str, Floats]:
+    """Scores (k, m) of each method."""
+    return {method: np.stack([one[method] for one in found]) for method in (found[0] if found else {})}
 
 
 def draws_of(models: int) -> int:

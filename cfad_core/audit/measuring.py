@@ -63,6 +63,7 @@ def measure_stability(
         sensitive=audit.model.sensitive,
         graphs=np.stack([np.abs(model.strengths()[1]) for model in models]),
         returned=judgement.returned,
+        returned_by_same=judgement.returned_by_same,
         plausibility=plausibility,
         edge_cuts=edge_cuts,
         seed=seed,

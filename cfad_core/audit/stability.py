@@ -29,6 +29,8 @@ class Stability:
     graphs : (B, v, v), how strongly each variable acts on each other
     returned : by method, (B / 2, m): the scores of the judged people after one model made twins of them and its
         neighbour twins of those
+    returned_by_same : the same, both by the first model: what is drawn by chance alone; empty of an older engine, which
+        drew nothing on the way back
     plausibility, edge_cuts : of the twins, and of the edges, of the audit's own causal model
     seed : of the samples of people
     """
@@ -37,6 +39,7 @@ class Stability:
     sensitive: str
     graphs: Floats
     returned: dict[str, Floats]
+    returned_by_same: dict[str, Floats]
     plausibility: Plausibility
     edge_cuts: EdgeCuts
     seed: int
@@ -66,11 +69,14 @@ class Stability:
     def model_error(self, method: str, score: Floats, threshold: float) -> float:
         """Share of people whose outcome differs once one model made their twin, and another the twin of that.
 
-        The ``score`` is that of the judged people (m,). A perfect model would bring everybody back but for what is
-        drawn. The median over the pairs of models.
+        The ``score`` is that of the judged people (m,). A perfect model would bring everybody back, but for what is
+        drawn by chance: that share, where one model goes there and back, is taken off. The median over the pairs.
         """
         here = score > threshold
-        return float(np.median(((self.returned[method] > threshold) != here).mean(axis=1)))
+        lost = ((self.returned[method] > threshold) != here).mean(axis=1)
+        if self.returned_by_same:
+            lost = lost - ((self.returned_by_same[method] > threshold) != here).mean(axis=1)
+        return float(max(0.0, np.median(lost)))
 
     def check(self, people: int, judged: int, variables: Sequence[str], methods: Collection[str]) -> None:
         """Refuse what does not belong to an audit of so many people, so many of them judged, and these methods.
@@ -82,7 +88,7 @@ class Stability:
         cuts = self.edge_cuts
         shapes = self._shapes(people, judged, len(variables))
         wrong = [name for name, array, shape in shapes if not _is_sound(array, shape)]
-        by_method = (self.returned, cuts.without, cuts.whole)
+        by_method = (self.returned, self.returned_by_same or self.returned, cuts.without, cuts.whole)
         fits = (
             not wrong
             and len(self.graphs) > 1
@@ -104,6 +110,7 @@ class Stability:
         return [
             ("graphs", self.graphs, (graphs, v, v)),
             *((f"returned.{name}", array, (graphs // 2, judged)) for name, array in self.returned.items()),
+            *((f"by same.{name}", array, (graphs // 2, judged)) for name, array in self.returned_by_same.items()),
             *((f"without.{name}", array, (edges,)) for name, array in self.edge_cuts.without.items()),
             *((name, getattr(twins, name), (people,)) for name in ("out_of_range", "between_levels")),
             *((name, getattr(twins, name), (people,)) for name in ("distance", "usual")),

@@ -82,7 +82,8 @@ def save_stability(stability: Stability, stem: Path) -> None:
         "distance": twins.distance,
         "usual": twins.usual,
     }
-    for part, by_method in (("returned", stability.returned), ("without", cuts.without)):
+    parts = (("returned", stability.returned), ("by_same", stability.returned_by_same), ("without", cuts.without))
+    for part, by_method in parts:
         arrays |= {f"{part}.{method}": values for method, values in by_method.items()}
     save_arrays(arrays, stem.with_suffix(".safetensors"))
     text = {
@@ -110,6 +111,7 @@ def load_stability(stem: Path) -> Stability:
         sensitive=text["sensitive"],
         graphs=arrays["graphs"],
         returned=by_method("returned"),
+        returned_by_same=by_method("by_same"),
         plausibility=Plausibility(
             out_of_range=arrays["out_of_range"].astype(np.bool_),
             between_levels=arrays["between_levels"].astype(np.bool_),

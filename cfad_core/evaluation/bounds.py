@@ -52,8 +52,8 @@ class Bounds:
         if self.excludes(interval):
             return interval
         wide = self.with_sampling()
-        low, median, high = np.clip((interval.low, interval.median, interval.high), wide.low, wide.high)
-        return Interval(median=float(median), low=float(low), high=float(high))
+        low, high = np.clip((interval.low, interval.high), wide.low, wide.high)
+        return Interval(float(low), float(high))
 
 
 def flag_rate_bounds(first_rate: float, second_rate: float, n_first: int, n_second: int) -> Bounds:

@@ -1,4 +1,4 @@
-"""How far a number can be trusted: its value by the models of many subsamples, as a median and an interval.
+"""How far a number can be trusted: its value by the models of many subsamples, as an interval.
 
 Each model has a causal graph of its own and its own sample of the people, so an interval holds both what the graph and
 what the choice of people leave open.
@@ -22,12 +22,11 @@ ENOUGH = 19  # values; the bounds of fewer are the smallest and the largest
 
 @dataclass(frozen=True)
 class Interval:
-    """The median, and bounds that one more value of the same kind falls between with 90 % probability.
+    """Bounds that one more value of the same kind falls between with 90 % probability.
 
     Fewer than 19 values cannot say as much: the bounds are then the smallest and the largest of them.
     """
 
-    median: float
     low: float
     high: float
 
@@ -41,8 +40,8 @@ def interval(values: Floats) -> Interval | None:
     if not len(values) or np.isnan(values).any():
         return None
     tail = (1.0 - CONFIDENCE) / 2.0
-    low, median, high = np.quantile(values, (tail, 0.5, 1.0 - tail), method="weibull")
-    return Interval(float(median), float(low), float(high))
+    low, high = np.quantile(values, (tail, 1.0 - tail), method="weibull")
+    return Interval(float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ def _size(signed: Interval | None) -> Interval | None:
     if signed is None:
         return None
     low, high = sorted((abs(signed.low), abs(signed.high)))
-    return Interval(abs(signed.median), 0.0 if signed.low <= 0.0 <= signed.high else low, high)
+    return Interval(0.0 if signed.low <= 0.0 <= signed.high else low, high)
 
 
 def _distance(here: Floats, there: Floats, sensitive: Floats) -> float:

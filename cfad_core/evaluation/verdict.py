@@ -73,11 +73,6 @@ class Evidence:
     additive: bool = False
 
     @property
-    def leading(self) -> float | None:
-        """The leading number: the ratio, or the interval's median if there is none."""
-        return self.interval.median if self.ratio is None and self.interval is not None else self.ratio
-
-    @property
     def sees_path(self) -> bool:
         """Whether the sensitive attribute affects something: by the own graph, or by most of the others."""
         return self.has_path or 2 * self.graphs_without_path < self.graphs
@@ -98,7 +93,7 @@ def verdict(found: Evidence) -> str:
     doubts = _doubts(found)
     if not found.sees_path and not found.known_truth:
         return _text([*_without_path(found, doubts), *_other_graphs(found), *_basis(found)])
-    if found.leading is None:
+    if found.ratio is None:
         return "Nobody was judged."
     reasons = [f"This number is a guess: {'; '.join(doubts)}"] if doubts else _better_fit(found)
     head, basis, useless = _how_many(found, doubts), _basis(found), _useless(found)
@@ -135,7 +130,7 @@ def evidence_lines(found: Evidence) -> list[str]:
 
 
 def _how_many(found: Evidence, doubts: Sequence[str]) -> str:
-    ratio = found.leading
+    ratio = found.ratio
     assert ratio is not None
     share = _share(ratio, found.interval)
     text = f"would have a different outcome with {found.method}, had they belonged to the other group"
@@ -204,7 +199,7 @@ def _unexplained(columns: Sequence[str]) -> str:
 def _outside(found: Evidence, low: float, high: float) -> bool:
     if found.interval is not None:
         return found.interval.high < low or found.interval.low > high
-    ratio = found.leading if found.sees_path else 0.0
+    ratio = found.ratio if found.sees_path else 0.0
     return ratio is not None and not low <= ratio <= high
 
 
@@ -228,7 +223,7 @@ def _model_error(found: Evidence) -> list[str]:
     """Only where it could explain the number; else it is a line of evidence."""
     if found.known_truth:
         return []
-    least = found.interval.low if found.interval is not None else found.leading
+    least = found.interval.low if found.interval is not None else found.ratio
     if found.model_error is None or found.model_error < _HARDLY or least is None or least > found.model_error:
         return []
     return [f"model error alone changes the outcome of {_amount(found.model_error)}, so this may be no more than that"]
@@ -279,7 +274,7 @@ def _basis(found: Evidence) -> list[str]:
 
 
 def _useless(found: Evidence) -> list[str]:
-    ratio = found.interval.high if found.interval is not None else found.leading
+    ratio = found.interval.high if found.interval is not None else found.ratio
     low = ratio is None or ratio <= _LOW
     if found.flag_rate is not None and found.flag_rate < USELESS_FLAG_RATE and low:
         return [
@@ -315,9 +310,9 @@ def _other_graphs(found: Evidence) -> list[str]:
     if not others:
         return [f"None of {found.graphs} other graphs sees a path either"]
     text = f"{others} of {found.graphs} other graphs {_do(others)} see a path"
-    if found.interval is None or found.leading is None:
+    if found.interval is None or found.ratio is None:
         return [text]
-    share = _share(found.leading, found.interval)
+    share = _share(found.ratio, found.interval)
     return [f"{text}; over all of them, {share} would have a different outcome"]
 
 

@@ -23,7 +23,7 @@ PLAIN = Evidence(
     ratio=0.05,
     flag_rate=0.05,
     auc_roc=0.9,
-    interval=Interval(median=0.05, low=0.04, high=0.07),
+    interval=Interval(low=0.04, high=0.07),
     graphs=20,
     halves_differ=0.008,
     model_error=0.009,
@@ -45,7 +45,7 @@ BY_RANKS = "it ranks anomalies hardly better than chance (AUC-ROC {})."
 
 def between(ratio: float, low: float, high: float) -> dict[str, Any]:
     """Without what would have to change with it, as the case is not about that."""
-    return {"ratio": ratio, "interval": Interval(ratio, low, high), "bounds": None, "span": None, "model_error": 0.0}
+    return {"ratio": ratio, "interval": Interval(low, high), "bounds": None, "span": None, "model_error": 0.0}
 
 
 def case(amount: str, often: str) -> str:
@@ -297,7 +297,7 @@ def test_the_uncertainty_was_not_measured(changes: dict[str, Any], sentence: str
 @pytest.mark.parametrize(("changes", "sentence"), WITHOUT_PATH)
 def test_without_a_path_nothing_is_said_of_the_detector(changes: dict[str, Any], sentence: str) -> None:
     nowhere = dataclasses.replace(
-        PLAIN, has_path=False, ratio=0.0, graphs_without_path=20, interval=Interval(0.0, 0.0, 0.0), bounds=None
+        PLAIN, has_path=False, ratio=0.0, graphs_without_path=20, interval=Interval(0.0, 0.0), bounds=None
     )
     assert verdict(dataclasses.replace(nowhere, **changes)) == sentence
 
@@ -318,7 +318,7 @@ ANYTHING = st.builds(
     ratio=st.none() | SHARES,
     flag_rate=st.none() | SHARES,
     auc_roc=st.none() | SHARES,
-    interval=st.none() | st.lists(SHARES, min_size=3, max_size=3).map(sorted).map(lambda v: Interval(v[1], v[0], v[2])),
+    interval=st.none() | st.lists(SHARES, min_size=3, max_size=3).map(sorted).map(lambda v: Interval(v[0], v[2])),
     graphs=st.just(20),
     graphs_without_path=st.integers(0, 20),
     halves_differ=st.none() | SHARES,
