@@ -1,8 +1,8 @@
 """How well causes explain a variable: the log-likelihood of its cells, less an extended BIC.
 
-A number: ``goal = sum of functions of the causes + spread * noise``, the best of its goals (as it is, its logarithm, its
-normal score), of Gaussian noise and noise of any shape, of a spread that is the same for all and one that depends on the
-causes, of causes that add up and causes that also act in pairs. Each is paid for by its free numbers, so linear
+A number: ``goal = sum of functions of the causes + spread * noise``, the best of its goals (as it is, its logarithm,
+its normal score), of Gaussian noise and noise of any shape, of a spread that is the same for all and one that depends
+on the causes, of causes that add up and causes that also act in pairs. Each is paid for by its free numbers, so linear
 equations with Gaussian noise score the same in either direction, as they must. A category: a multinomial logit. A
 number with special cells (one very frequent value, missing): a logit of which it is, and a number where it is one.
 """
@@ -128,7 +128,9 @@ class LocalScores:
                 fit = self._with_pairs(fit, Y[a], X, heads, n)
             options += fit.shapes()
             if heads:
-                options += fit.with_spread(np.concatenate(heads)).shapes()
+                uneven = fit.with_spread(np.concatenate(heads))
+                if self._worth(uneven.plain, n) > self._worth(fit.plain, n):
+                    options += uneven.shapes()
         return self._best(options, n)
 
     def _with_pairs(self, fit: Fit, y: Floats, X: Floats, heads: list[Floats], n: float) -> Fit:
@@ -167,7 +169,11 @@ class LocalScores:
         return [self.sample.values[some] for some in rows if len(some)]
 
     def _best(self, options: Iterable[Likelihood], n: float) -> Likelihood:
-        return max(options, key=lambda one: n * one.mean - self.penalty.number * one.more)
+        return max(options, key=lambda one: self._worth(one, n))
+
+    def _worth(self, one: Likelihood, n: float) -> float:
+        """What a likelihood is worth, less what it costs."""
+        return n * one.mean - self.penalty.number * one.more
 
 
 @dataclass(frozen=True)
@@ -201,7 +207,7 @@ def _size(causes: Causes) -> int:
 
 def _least_squares(X: Floats, Y: Floats) -> Floats:
     """Residuals (g, m) of goals Y (g, m) given columns X (q, m), with an intercept."""
-    centred = Y - Y.mean(axis=1, keepdims=True)
+    centred: Floats = Y - Y.mean(axis=1, keepdims=True)
     if not len(X):
         return centred
     columns = X - X.mean(axis=1, keepdims=True)
