@@ -76,7 +76,6 @@ def _recover(world: str, rows: int, seed: int) -> tuple[float, ...]:
     start = time.process_time()
     graph = search_of(x, kinds).learn(None, seed, Progress())
     seconds = time.process_time() - start
-    settled = np.where((graph.direction > 0.1) & (graph.direction < 0.9) & truth.T, truth.T, graph.edges)
     is_open = (np.minimum(graph.direction, graph.direction.T) > 0.1) & (truth | truth.T)
     settled = np.where(is_open, truth, graph.edges)
     both = (truth | truth.T, graph.edges | graph.edges.T)

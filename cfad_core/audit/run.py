@@ -25,6 +25,7 @@ from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.discovery.order_search import LearnedGraph
 from cfad_core.causal.learning import CausalModel, Learner, learn_additive
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
@@ -170,12 +171,14 @@ class PhaseOne:
     Attributes
     ----------
     learner : None in the paper's way
+    found : the graph that searches on parts of the rows start from
     judge : in the paper's way, the model of the rows that the own one did not learn from
     knows_truth : whether the true twins are known
     """
 
     model: CausalModel
     learner: Learner | None
+    found: LearnedGraph | None
     judge: AdditiveModel | None
     knows_truth: bool
 
@@ -184,10 +187,9 @@ class PhaseOne:
         if self.learner is None:
             return [] if self.judge is None else [self.judge]
         wanted = config.subsamples or (0 if self.knows_truth else _LEAST_JUDGES)
-        assert isinstance(self.model, StructuralModel)
         sensitive, seed = self.learner.x[:, 0], config.seed
         splits = [stratified_split(sensitive, 0.5, np.random.default_rng([seed, 2, k])) for k in range(wanted // 2)]
-        return list(learn_from_halves(self.learner, self.model, splits, seed, progress))
+        return list(learn_from_halves(self.learner, self.found, splits, seed, progress))
 
 
 def _learn(data: AuditRows, config: AuditConfig, progress: Progress) -> PhaseOne:
@@ -195,16 +197,18 @@ def _learn(data: AuditRows, config: AuditConfig, progress: Progress) -> PhaseOne
     columns, knows_truth = _columns(data), data.truth is not None
     if config.discovery.mode == "joint":
         learner = Learner.prepare(data.train, columns, config.discovery, config.knowledge, progress)
-        return PhaseOne(learner.learn(None, config.seed, progress), learner, None, knows_truth)
+        model, found = learner.learn(None, config.seed, progress)
+        return PhaseOne(model, learner, found, None, knows_truth)
 
     def learn(rows: Floats, seed: int, progress: Progress) -> AdditiveModel:
         return learn_additive(rows, columns, config.discovery, config.knowledge, seed, progress)
 
     if knows_truth:
-        return PhaseOne(learn(data.train, config.seed, progress), None, None, knows_truth)
+        return PhaseOne(learn(data.train, config.seed, progress), None, None, None, knows_truth)
     own, other = stratified_split(data.train[:, 0], 0.5, np.random.default_rng([config.seed, 1]))
     mine = learn(data.train[own], config.seed, progress)
-    return PhaseOne(mine, None, learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE)), knows_truth)
+    judge = learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
+    return PhaseOne(mine, None, None, judge, knows_truth)
 
 
 def _check(

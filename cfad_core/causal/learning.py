@@ -107,10 +107,10 @@ class Learner:
 
     @one_thread()
     def learn(
-        self, rows: Rows | None, seed: int, progress: Progress, start: StructuralModel | None = None
-    ) -> StructuralModel:
-        """The model of all rows, or of some; ``start`` is that of all rows, near which a part's is."""
-        edges, direction = self._graph(rows, seed, progress, start)
+        self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None = None
+    ) -> tuple[StructuralModel, LearnedGraph | None]:
+        """The model of all rows, or of some, and the graph that searches on parts of the rows start from."""
+        edges, direction, found = self._graph(rows, seed, progress, start)
         cells = self.cells if rows is None else self.cells[rows]
         bases = fit_bases(cells, self.layout)
         functions = {j: basis.functions(cells[:, j]) for j, basis in bases.items()}
@@ -119,30 +119,31 @@ class Learner:
         graph = Graph(edges, strengths, np.where(edges, np.where(direction > 0.0, direction, 1.0), 0.0))
         reached = descendants(edges, 0)
         heard = {0, *(int(j) for i in reached for j in np.flatnonzero(edges[:, i]))}
-        return StructuralModel(
+        model = StructuralModel(
             layout=self.layout,
             graph=graph,
             bases={j: bases[j] for j in sorted(heard)},
             mechanisms={i: mechanisms[i] for i in sorted(reached)},
             seed=seed,
         )
+        return model, found
 
     def _graph(
-        self, rows: Rows | None, seed: int, progress: Progress, start: StructuralModel | None
-    ) -> tuple[Bools, Floats]:
-        """Edges (v, v), and the share of equally good graphs in which each points this way."""
+        self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None
+    ) -> tuple[Bools, Floats, LearnedGraph | None]:
+        """Edges (v, v), the share of equally good graphs in which each points this way, and what the search found."""
         if self.orders is None and self.shared is None:
-            return self.required, self.required.astype(np.float64)
+            return self.required, self.required.astype(np.float64), None
         shared = None if self.shared is None else self.shared.edges(rows, seed, progress)
         if self.orders is None:
             assert shared is not None
-            return shared, shared.astype(np.float64)
-        found = self.orders.learn(rows, seed, progress, None if start is None else _as_start(start))
+            return shared, shared.astype(np.float64), None
+        found = self.orders.learn(rows, seed, progress, start)
         if shared is not None:
             theirs, ours = (self.orders.criterion(edges, rows, progress) for edges in (shared, found.edges))
             if theirs > ours - _AS_GOOD:
-                return shared, shared.astype(np.float64)
-        return found.edges, found.direction
+                return shared, shared.astype(np.float64), found
+        return found.edges, found.direction, found
 
     def _mechanisms(
         self, edges: Bools, cells: Floats, parts: tuple[dict[int, Basis], Functions], progress: Progress
@@ -216,9 +217,3 @@ def _single(shape: tuple[int, ...], j: int, i: int) -> Bools:
     edge = np.zeros(shape, dtype=np.bool_)
     edge[j, i] = True
     return edge
-
-
-def _as_start(model: StructuralModel) -> LearnedGraph:
-    """The graph of a model as a place to start from."""
-    nothing = np.zeros(model.graph.edges.shape)
-    return LearnedGraph(model.graph.edges, tuple(model.order), nothing, nothing)

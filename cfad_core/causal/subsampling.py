@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cfad_core.causal.discovery.order_search import LearnedGraph
 from cfad_core.causal.learning import Learner
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Rows
@@ -21,17 +22,17 @@ STAGE = "subsample models"
 
 
 def learn_from_halves(
-    learner: Learner, own: StructuralModel, splits: Sequence[tuple[Rows, Rows]], seed: int, progress: Progress
+    learner: Learner, start: LearnedGraph | None, splits: Sequence[tuple[Rows, Rows]], seed: int, progress: Progress
 ) -> list[StructuralModel]:
     """Two models for each split of the learner's rows in two, next to each other.
 
-    Every search starts from ``own``, the model of all rows: a model takes a small part of the time that it took.
+    Every search starts from the graph that was found in all rows: a model takes a small part of the time that it took.
     """
     quiet = Silent(progress, STAGE)
     models: list[StructuralModel] = []
     for split in splits:
         for rows in split:
             model_seed = int(np.random.SeedSequence([seed, len(models)]).generate_state(1)[0])
-            models.append(learner.learn(rows, model_seed, quiet, own))
+            models.append(learner.learn(rows, model_seed, quiet, start)[0])
             progress.tick(STAGE, len(models), 2 * len(splits))
     return models

@@ -72,7 +72,8 @@ def describe(cells: Floats, kind: VariableKind, rng: np.random.Generator) -> Var
         levels = np.full(len(cells), len(values), dtype=np.intp)
         levels[~missing] = codes
         return _category(_without_rare(levels))
-    return _number(cells, missing, rng)
+    exponent = np.frexp(np.abs(values[[0, -1]]).max())[1]  # a power of two changes no digit, and squares stay finite
+    return _number(np.ldexp(cells, -exponent), missing, rng)
 
 
 def _category(levels: Levels) -> VariableBasis:
@@ -272,7 +273,7 @@ def natural_splines(x: Floats, knots: Floats) -> tuple[Floats, Floats]:
 
     def bent(points: Floats, k: int, power: int) -> Floats:
         raised: Floats = np.maximum(points - at[k], 0.0) ** power - np.maximum(points - at[-1], 0.0) ** power
-        return raised / (at[-1] - at[k])
+        return np.asarray(raised / (at[-1] - at[k]))
 
     inner = range(len(knots) - 2)
     values = [z, *(bent(z, k, 3) - bent(z, len(knots) - 2, 3) for k in inner)]

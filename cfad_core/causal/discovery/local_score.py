@@ -128,7 +128,9 @@ class LocalScores:
                 fit = self._with_pairs(fit, Y[a], X, heads, n)
             options += fit.shapes()
             if heads:
-                options += fit.with_spread(np.concatenate(heads)).shapes()
+                uneven = fit.with_spread(np.concatenate(heads))
+                if self._worth(uneven.plain, n) > self._worth(fit.plain, n):
+                    options += uneven.shapes()
         return self._best(options, n)
 
     def _with_pairs(self, fit: Fit, y: Floats, X: Floats, heads: list[Floats], n: float) -> Fit:
@@ -167,7 +169,11 @@ class LocalScores:
         return [self.sample.values[some] for some in rows if len(some)]
 
     def _best(self, options: Iterable[Likelihood], n: float) -> Likelihood:
-        return max(options, key=lambda one: n * one.mean - self.penalty.number * one.more)
+        return max(options, key=lambda one: self._worth(one, n))
+
+    def _worth(self, one: Likelihood, n: float) -> float:
+        """What a likelihood is worth, less what it costs."""
+        return n * one.mean - self.penalty.number * one.more
 
 
 @dataclass(frozen=True)
@@ -201,7 +207,7 @@ def _size(causes: Causes) -> int:
 
 def _least_squares(X: Floats, Y: Floats) -> Floats:
     """Residuals (g, m) of goals Y (g, m) given columns X (q, m), with an intercept."""
-    centred = Y - Y.mean(axis=1, keepdims=True)
+    centred: Floats = Y - Y.mean(axis=1, keepdims=True)
     if not len(X):
         return centred
     columns = X - X.mean(axis=1, keepdims=True)

@@ -17,7 +17,7 @@ from cfad_core.causal.discovery.blocks import Blocks, Sample
 from cfad_core.causal.discovery.directions import direction_shares
 from cfad_core.causal.discovery.local_score import LocalScores
 from cfad_core.causal.discovery.parents import CauseSearch
-from cfad_core.causal.discovery.quick_score import Causes, QuickScores
+from cfad_core.causal.discovery.quick_score import QuickScores
 from cfad_core.causal.graph import topological_order
 from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.progress import Progress
@@ -31,6 +31,8 @@ _EXACT_STARTS = 2  # that likelihoods start from, in tables of few variables
 _FEW_VARIABLES = 15
 _SHAKES = 3  # variables that are moved at random before the search goes on
 _MOST_ROWS = 4_000  # that likelihoods are computed from
+_MOST_ROWS_AGAIN = 2_500  # of one of many graphs of similar rows
+_REACH_AGAIN = 2  # related variables that one is moved past at once, in such a graph
 _WORTH = 1e-6  # least gain of a move
 
 
@@ -45,12 +47,15 @@ class LearnedGraph:
     gains : (v, v), mean log-likelihood a row that is lost if that edge alone is removed; 0 where there is no edge
     direction : (v, v), for an edge between j and i, the share of equally good graphs in which it points from j to i;
         both directions add up to 1; 0 where there is no edge
+    plausible : (v, v), pairs that were cause and effect in the best graph of any order that was tried: a search that
+        starts from this graph looks at no others; None: all
     """
 
     edges: Bools
     order: tuple[int, ...]
     gains: Floats
     direction: Floats
+    plausible: Bools | None = None
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,14 @@ class OrderSearch:
         start : a graph of similar rows, whose order is where this search starts, and its only start
         """
         with one_thread():
-            sample = Sample.of(self.blocks, rows, _MOST_ROWS)
-            return _Learning(self, sample, np.random.default_rng(seed), progress).graph(start)
+            most, allowed = _MOST_ROWS, self.allowed
+            if start is not None:
+                most = _MOST_ROWS_AGAIN
+                if start.plausible is not None:
+                    allowed = allowed & start.plausible | self.required
+            search = OrderSearch(self.blocks, allowed, self.required)
+            sample = Sample.of(self.blocks, rows, most)
+            return _Learning(search, sample, np.random.default_rng(seed), progress).graph(start)
 
     def criterion(self, edges: Bools, rows: Rows | None, progress: Progress) -> float:
         """How good a graph (v, v) of these rows is, on the scale that searches maximise; n_eff rows count at most."""
@@ -120,19 +131,25 @@ class _Learning:
         self.by_quick = CauseSearch(blocks, self.quick, self.quick, search.required)
         self.by_likelihood = CauseSearch(blocks, self.scores, self.quick, search.required)
         self.v = blocks.n_variables
+        self.done, self.total = 0, 2  # climbs, the walk over directions counted as one
         # Nothing may cause these: first is where they are best, whatever they cause
         self.first = [i for i in range(self.v) if not search.allowed[:, i].any()]
+        self.related = (search.allowed | search.allowed.T).astype(np.intp)
+        self.reach = self.v  # variables that may be its cause or effect that one is moved past at once
         self.moving = [i for i in range(self.v) if search.allowed[:, i].any()]
 
     def graph(self, start: LearnedGraph | None) -> LearnedGraph:
         """Search, then see what each edge is worth and which directions are open."""
+        order, starts = self._first_order() if start is None else self._repaired(start.order), 1
         if start is None:
-            order = self._search(self.by_quick, self._first_order(), _QUICK_STARTS)
             starts = _EXACT_STARTS if self.v <= _FEW_VARIABLES else 1
+            self.total += _QUICK_STARTS + starts - 1
+            order = self._search(self.by_quick, order, _QUICK_STARTS)
         else:
-            order, starts = self._repaired(start.order), 1
+            self.reach = _REACH_AGAIN
         order = self._search(self.by_likelihood, order, starts)
-        causes = self._causes(self.by_likelihood, order)
+        causes = {i: self.by_likelihood.best(i, known)[1] for i, known in zip(order, _before(order), strict=True)}
+        self.progress.tick(STAGE, self.done, self.total)
         edges = np.zeros((self.v, self.v), dtype=np.bool_)
         gains = np.zeros((self.v, self.v))
         for i, some in causes.items():
@@ -142,15 +159,13 @@ class _Learning:
                 gains[j, i] = max(self.scores.log_likelihood(i, some) - less, 0.0)
         turnable = self.allowed.T & ~self.required
         direction = direction_shares(self.by_likelihood, self.scores, causes, turnable, self.rng)
-        return LearnedGraph(edges, tuple(order), gains, direction)
+        self.progress.tick(STAGE, self.total, self.total)
+        return LearnedGraph(edges, tuple(order), gains, direction, self.by_likelihood.looked_at())
 
     def criterion(self, edges: Bools) -> float:
         """The sum of the scores of all variables with these causes, their functions chosen."""
         named = {i: frozenset(int(j) for j in np.flatnonzero(edges[:, i])) for i in range(self.v)}
         return sum(self.scores.score(i, self.by_likelihood.given(i, some)) for i, some in named.items())
-
-    def _causes(self, search: CauseSearch, order: Sequence[int]) -> dict[int, Causes]:
-        return {i: search.best(i, before)[1] for i, before in zip(order, _before(order), strict=True)}
 
     # Orders
 
@@ -192,32 +207,45 @@ class _Learning:
         moved = True
         while moved:
             moved = False
+            self.progress.tick(STAGE, self.done, self.total)
             for v in self.rng.permutation(self.moving):
                 self.progress.check(STAGE)
-                value, found = self._best_place(search, order, int(v))
-                if value > best + _WORTH:
-                    best, order, moved = value, found, True
+                gain, found = self._best_place(search, order, int(v))
+                if gain > _WORTH:
+                    best, order, moved = best + gain, found, True
+        self.done += 1
         return best, order
 
     def _best_place(self, search: CauseSearch, order: Sequence[int], v: int) -> tuple[float, list[int]]:
-        """The sum of the scores with a variable at its best place, and that order."""
+        """What is gained by a variable at its best place, and that order."""
+        now = order.index(v)
         others = [i for i in order if i != v]
-        before = _before(others)
-        without = np.array([search.best(i, known)[0] for i, known in zip(others, before, strict=True)])
+        before = [*_before(others), sum(1 << i for i in others)]
+        low, high = self._places(others, now, v)
+        passed = list(zip(others[low:high], before[low:high], strict=True))
+        without = np.array([search.best(i, known)[0] for i, known in passed])
         knowing = np.array(
             [
                 search.best(i, known | 1 << v)[0] if self.allowed[v, i] else alone
-                for i, known, alone in zip(others, before, without, strict=True)
+                for (i, known), alone in zip(passed, without, strict=True)
             ]
         )
-        own = np.array([search.best(v, known)[0] for known in [*before, sum(1 << i for i in others)]])
+        own = np.array([search.best(v, known)[0] for known in before[low : high + 1]])
         totals = np.append(0.0, np.cumsum(without)) + np.append(np.cumsum(knowing[::-1])[::-1], 0.0) + own
-        needed = [k for k, i in enumerate(others) if self.required[i, v]]
-        needing = [k for k, i in enumerate(others) if self.required[v, i]]
-        totals[: max(needed, default=-1) + 1] = -np.inf
-        totals[min(needing, default=len(others)) + 1 :] = -np.inf
-        place = int(np.argmax(totals))
-        return float(totals[place]), [*others[:place], v, *others[place:]]
+        best = int(np.argmax(totals))
+        place = low + best
+        return float(totals[best] - totals[now - low]), [*others[:place], v, *others[place:]]
+
+    def _places(self, others: Sequence[int], now: int, v: int) -> tuple[int, int]:
+        """The first and the last place where a variable may go: not past what the rules and ``reach`` say."""
+        left = self._free(others[:now][::-1], self.required[:, v], v)
+        return now - left, now + self._free(others[now:], self.required[v], v)
+
+    def _free(self, others: Sequence[int], bound: Bools, v: int) -> int:
+        """How many of the others, in this order, a variable may be moved past."""
+        related = np.cumsum(self.related[v, list(others)])
+        stops = bound[list(others)] | (related > self.reach)
+        return int(np.argmax(stops)) if stops.any() else len(others)
 
 
 def _before(order: Sequence[int]) -> list[int]:

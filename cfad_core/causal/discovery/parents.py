@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from cfad_core.causal.discovery.blocks import Blocks
 from cfad_core.causal.discovery.quick_score import Causes, QuickScores
 from cfad_core.core.arrays import Bools
@@ -50,6 +52,13 @@ class CauseSearch:
         """These causes, with the best sizes of their functions."""
         sizes = [(j, self.blocks.bases[j].sizes[0]) for j in names]
         return self._resized(i, frozenset(sizes))
+
+    def looked_at(self) -> Bools:
+        """(v, v): pairs that were cause and effect in the best graph of any order that the search came by."""
+        pairs = np.zeros((self.blocks.n_variables, self.blocks.n_variables), dtype=np.bool_)
+        for (i, _), (_, causes) in self._shrunk.items():
+            pairs[[j for j, _ in causes], i] = True
+        return pairs
 
     def _must(self, i: int) -> Causes:
         return self.given(i, frozenset(self._required[i])) if self._required[i] else frozenset()

@@ -110,7 +110,7 @@ class QuickScores:
         """Log-likelihood a row that goes with what is left of the quick goals."""
         if self.blocks.bases[i].is_number:
             return -0.5 * float(np.log(max(left[0, 0], NOISE_FLOOR)))
-        return float(_level_information(np.linalg.eigvalsh(left), self._entropy[i]))
+        return float(_level_information(_eigenvalues(left), self._entropy[i]))
 
     def _ranked(self, i: int, causes: Causes) -> list[Candidate]:
         used = {i, *(j for j, _ in causes)}
@@ -119,11 +119,8 @@ class QuickScores:
         if not len(free) or not len(goals):
             return []
         left, told = self._told(free, self.columns(causes), goals)
-        basis = self.blocks.bases[i]
-        if basis.is_number:
-            gains = self._number_gains(i, left, told)
-        else:
-            gains = self._category_gains(i, left, told)
+        gains_of = self._number_gains if self.blocks.bases[i].is_number else self._category_gains
+        gains = gains_of(i, left, told)
         gains = np.where(self._offered[free], gains, -np.inf) - self.penalty.edge
         best = np.argmax(gains, axis=1)
         found = [
@@ -160,19 +157,19 @@ class QuickScores:
         n, price = self.penalty.n, self.penalty.number * np.arange(1, told.shape[1] + 1)
         now = np.maximum(np.diag(left), NOISE_FLOOR)
         rest = np.maximum(np.diag(left) - np.cumsum(told * told, axis=1), NOISE_FLOOR)  # (c, k, t)
-        gains = 0.5 * n * np.log(now[0] / rest[:, :, 0]) - price
+        gains: Floats = 0.5 * n * np.log(now[0] / rest[:, :, 0]) - price
         if len(left) == 1:
-            return np.asarray(gains)
+            return gains
         entropy = self._entropy[i]
         marks = _level_terms(rest[:, :, 1:], entropy) - _level_terms(now[1:], entropy)
         special = n * marks.sum(axis=2) - price * (len(left) - 1)
         both = np.maximum(gains, 0.0) + np.maximum(special, 0.0)
-        return np.where(both > 0.0, both, np.maximum(gains, special))
+        return np.asarray(np.where(both > 0.0, both, np.maximum(gains, special)))
 
     def _category_gains(self, i: int, left: Floats, told: Floats) -> Floats:
         """(c, k)."""
         levels, price = len(left), self.penalty.number * np.arange(1, told.shape[1] + 1)
-        now = _level_information(np.linalg.eigvalsh(left), self._entropy[i])
+        now = _level_information(_eigenvalues(left), self._entropy[i])
         if levels == 1:
             rest = left[0, 0] - np.cumsum(told[:, :, 0] ** 2, axis=1)
             information = _level_information(rest[:, :, None], self._entropy[i])
@@ -181,8 +178,12 @@ class QuickScores:
         for size in np.flatnonzero(self._offered.any(axis=0)):
             part = told[:, : size + 1]
             rest = left - part.transpose(0, 2, 1) @ part
-            information[:, size] = _level_information(np.linalg.eigvalsh(rest), self._entropy[i])
+            information[:, size] = _level_information(_eigenvalues(rest), self._entropy[i])
         return np.asarray(self.penalty.n * (information - now) - price * levels)
+
+
+def _eigenvalues(matrices: Floats) -> Floats:
+    return np.asarray(np.linalg.eigvalsh(matrices), dtype=np.float64)
 
 
 def _entropy(basis: VariableBasis, levels: Rows | None) -> float:
