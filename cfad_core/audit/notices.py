@@ -69,7 +69,8 @@ def graph_notices(model: CausalModel, config: AuditConfig) -> list[Finding]:
     if isinstance(model, AdditiveModel):
         message = (
             "Twins are the paper's: noise is added to what the causes say, so that categories of a twin lie between "
-            "their values and numbers may leave their range. Use preset fast for twins that could be real people."
+            "their values and numbers may leave their range, and the uncertainty is not measured. Use preset fast for "
+            "twins that could be real people."
         )
         notices.append(Finding("additive-twins", "warning", message))
     return notices

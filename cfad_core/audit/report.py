@@ -251,6 +251,7 @@ class MethodReport:
         metrics, basis, stability, checks = self.metrics_at(threshold), self.basis, self.stability, self.basis.checks
         known: dict[str, Any] = {}
         bounds = self.bounds_at(threshold)
+        wide = None if bounds is None else bounds.with_sampling()
         if stability is not None:
             known = {
                 "interval": self.changing_ratio_interval(threshold),
@@ -275,7 +276,7 @@ class MethodReport:
             has_path=basis.has_path,
             flag_rate=metrics.flag_rate,
             auc_roc=metrics.auc_roc,
-            bounds=None if bounds is None else (bounds.low, bounds.high),
+            bounds=None if wide is None else (wide.low, wide.high),
             was_given=basis.graph_was_given,
             known_truth=self.scores.truth is not None,
             additive=basis.is_additive,

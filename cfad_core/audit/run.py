@@ -136,7 +136,7 @@ def audit_tables(
     thresholds = {method: report.threshold for method, report in result.reports.items()}
     with clock.timing("checks"):
         result = replace(result, checks=_check(result, data, phase_one, thresholds, scorer))
-    if not config.subsamples:
+    if not config.subsamples or phase_one.learner is None:
         return result
     subject = Subject(
         train=data.train,
@@ -161,7 +161,8 @@ def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
     judges = 0 if paper else config.subsamples or (0 if knows_truth else _LEAST_JUDGES)
     subsamples = {stage: share * judges for stage, share in _EACH_SUBSAMPLE.items() if judges}
     after = {stage: share for stage, share in _EVALUATION.items() if not (paper and stage == CHECKS)}
-    return {**first, **judge, **fits, **subsamples, **after, **({UNCERTAINTY: 2.0} if config.subsamples else {})}
+    uncertainty = {UNCERTAINTY: 2.0} if config.subsamples and not paper else {}
+    return {**first, **judge, **fits, **subsamples, **after, **uncertainty}
 
 
 @dataclass(frozen=True)
