@@ -12,19 +12,21 @@ from cfad_core.causal.density import Density
 from cfad_core.causal.layout import Amount, Layout, Levels
 from cfad_core.causal.learning import CausalModel
 from cfad_core.causal.mechanisms import Category, Number
-from cfad_core.causal.mechanisms.basis import LevelBasis, NumberBasis
+from cfad_core.causal.mechanisms.basis import LevelBasis, NumberBasis, SharedBasis
 from cfad_core.causal.mechanisms.equation import Equation
 from cfad_core.causal.mechanisms.latent import Latent
 from cfad_core.causal.mechanisms.marginal import Marginal
+from cfad_core.causal.mechanisms.shared import Additive
 from cfad_core.causal.model import Graph, StructuralModel
 from cfad_core.causal.records import Arrays, from_plain, to_plain
+from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.errors import InvalidArtifactError
 
 _VERSION = 3  # 2 is an additive model
 _PARTS = (
     *(StructuralModel, Graph, Layout, Levels, Amount),
-    *(LevelBasis, NumberBasis, Marginal),
-    *(Category, Number, Latent, Equation, Density),
+    *(LevelBasis, NumberBasis, SharedBasis, Marginal, Spline, SplineBasis),
+    *(Category, Number, Additive, Latent, Equation, Density),
 )
 
 

@@ -24,6 +24,7 @@ from cfad_core.causal.layout import Layout
 from cfad_core.causal.mechanisms import Mechanism
 from cfad_core.causal.mechanisms.basis import Basis
 from cfad_core.causal.mechanisms.design import Functions
+from cfad_core.causal.mechanisms.shared import shared_mechanisms
 from cfad_core.causal.model import Graph, StructuralModel, fit_bases, fit_mechanism
 from cfad_core.causal.strengths import edge_strengths
 from cfad_core.core.arrays import Bools, Floats, Rows
@@ -110,7 +111,10 @@ class Learner:
         self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None = None
     ) -> tuple[StructuralModel, LearnedGraph | None]:
         """The model of all rows, or of some, and the graph that searches on parts of the rows start from."""
-        edges, direction, found = self._graph(rows, seed, progress, start)
+        shared = None if self.shared is None else self.shared.learn(rows, seed, progress)
+        if shared is not None and self.trusts_shared:
+            return self._of_chosen_rows(shared, rows, seed), None
+        edges, direction, found = self._graph(rows, seed, progress, start, shared)
         cells = self.cells if rows is None else self.cells[rows]
         bases = fit_bases(cells, self.layout)
         functions = {j: basis.functions(cells[:, j]) for j, basis in bases.items()}
@@ -128,21 +132,34 @@ class Learner:
         )
         return model, found
 
+    def _of_chosen_rows(self, shared: AdditiveModel, rows: Rows | None, seed: int) -> StructuralModel:
+        """The model of rows that were chosen by their label."""
+        assert self.shared is not None
+        x, cells = (some if rows is None else some[rows] for some in (self.x, self.cells))
+        bases, mechanisms = shared_mechanisms(shared, self.shared.unit, x)
+        edges: Bools = shared.weights != 0.0
+        usual = fit_bases(cells, self.layout)
+        functions = {j: basis.functions(cells[:, j]) for j, basis in usual.items()}
+        graph = Graph(edges, edge_strengths(cells, usual, functions, edges), edges.astype(np.float64))
+        return StructuralModel(self.layout, graph, bases, mechanisms, seed)
+
     def _graph(
-        self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None
+        self,
+        rows: Rows | None,
+        seed: int,
+        progress: Progress,
+        start: LearnedGraph | None,
+        shared: AdditiveModel | None,
     ) -> tuple[Bools, Floats, LearnedGraph | None]:
         """Edges (v, v), the share of equally good graphs in which each points this way, and what the search found."""
-        if self.orders is None and self.shared is None:
-            return self.required, self.required.astype(np.float64), None
-        shared = None if self.shared is None else self.shared.edges(rows, seed, progress)
         if self.orders is None:
-            assert shared is not None
-            return shared, shared.astype(np.float64), None
+            return self.required, self.required.astype(np.float64), None
         found = self.orders.learn(rows, seed, progress, start)
         if shared is not None:
-            theirs, ours = (self.orders.criterion(edges, rows, progress) for edges in (shared, found.edges))
+            edges: Bools = shared.weights != 0.0
+            theirs, ours = (self.orders.criterion(some, rows, progress) for some in (edges, found.edges))
             if theirs > ours - _AS_GOOD:
-                return shared, shared.astype(np.float64), found
+                return edges, edges.astype(np.float64), found
         return found.edges, found.direction, found
 
     def _mechanisms(
@@ -161,17 +178,27 @@ class Learner:
             reached = descendants(edges, 0)
             if not (depends[i] or set(causes) & (reached | {0})):
                 continue  # nothing suggests that the sensitive attribute reaches it
-            must = bool(edges[0, i]) or (depends[i] and not set(causes) & reached)
-            acts = True if must else (None if self.allowed[0, i] and self.sensitive_is_root else False)
+            must = bool(edges[0, i]) or bool(depends[i] and not set(causes) & reached)
+            may = self.allowed[0, i] and self._dependence_means_effect
+            acts = True if must else None if may else False
             fitted[i] = fit_mechanism(i, causes, cells, self.layout, parts, acts)
             if 0 in fitted[i].causes:
                 edges[0, i] = True
             progress.tick(STAGE, place + 1, len(order))
         return edges, fitted
 
+    @property
+    def _dependence_means_effect(self) -> bool:
+        """Whether what depends on the sensitive attribute must be an effect of it.
+
+        Not if something causes the attribute; and not if rows were chosen by their label, which ties together whatever
+        causes the label.
+        """
+        return self.sensitive_is_root and not self.trusts_shared
+
     def unexplained(self, model: StructuralModel) -> tuple[str, ...]:
         """Variables that differ between the groups beyond chance, but are not reached in the graph."""
-        if not self.sensitive_is_root:
+        if not self._dependence_means_effect:
             return ()
         adjusted = holm(depends_on(self.cells, self.layout.kinds))
         reached = set(model.affected)
@@ -206,7 +233,7 @@ class Learner:
 
     def _depends(self, cells: Floats) -> Bools:
         """(v,), which variables differ between the groups beyond chance and may be caused by the attribute."""
-        if not self.sensitive_is_root:
+        if not self._dependence_means_effect:
             return np.zeros(len(self.allowed), dtype=np.bool_)
         found: Bools = (holm(depends_on(cells, self.layout.kinds)) < DEPENDS) & self.allowed[0]
         return found

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.moments import Sums
 from cfad_core.causal.discovery.search import Search
-from cfad_core.core.arrays import Bools, Floats, Rows
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
 
@@ -27,12 +28,13 @@ class SharedScale:
 
     Attributes
     ----------
-    x : (n, d), the rows, all attributes divided by one number
+    x : (n, d), the rows, all attributes divided by ``unit``
     nothing, total : sums of no rows, and of all
     start : where searches on a part of the rows begin
     """
 
     x: Floats
+    unit: float
     search: Search
     nothing: Sums
     total: Sums
@@ -48,17 +50,14 @@ class SharedScale:
         nothing = Sums.prepare(scaled, search.basis_size)
         total = nothing.add(scaled, config.batch_size, progress)
         start = search.starting_point(total.moments(), np.random.default_rng(0), progress)
-        return SharedScale(scaled, search, nothing, total, start)
+        return SharedScale(scaled, factor, search, nothing, total, start)
 
-    def edges(self, rows: Rows | None, seed: int, progress: Progress) -> Bools:
-        """The graph (d, d) of all rows, or of some: those assume other noise, as they are one of many graphs."""
+    def learn(self, rows: Rows | None, seed: int, progress: Progress) -> AdditiveModel:
+        """The model of all rows, or of some: those assume other noise, as they are one of many graphs."""
         rng = np.random.default_rng(seed)
         if rows is None:
-            model = self.search.learn(self.x, self.total.moments(), rng, progress)
-        else:
-            some = self.x[rows]
-            sums = self.nothing.add(some, self.search.config.batch_size, progress)
-            noise = np.exp(rng.uniform(-np.log(_NOISE_ALIKE), np.log(_NOISE_ALIKE), some.shape[1]))
-            model = self.search.learn(some, sums.moments(), rng, progress, self.start, 1.0 / noise**2)
-        found: Bools = model.weights != 0.0
-        return found
+            return self.search.learn(self.x, self.total.moments(), rng, progress)
+        some = self.x[rows]
+        sums = self.nothing.add(some, self.search.config.batch_size, progress)
+        noise = np.exp(rng.uniform(-np.log(_NOISE_ALIKE), np.log(_NOISE_ALIKE), some.shape[1]))
+        return self.search.learn(some, sums.moments(), rng, progress, self.start, 1.0 / noise**2)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cfad_core.causal.mechanisms.marginal import Marginal, fit_marginal
+from cfad_core.causal.spline import Spline
 from cfad_core.core.arrays import Floats
 
 _COARSE, _FINE = 5, 11  # knots of the two splines
@@ -95,7 +96,28 @@ class NumberBasis:
         return found
 
 
-Basis: TypeAlias = LevelBasis | NumberBasis
+@dataclass(frozen=True)
+class SharedBasis:
+    """A number on a shared scale, that acts through one function as all others do.
+
+    Attributes
+    ----------
+    unit : that numbers are divided by first
+    """
+
+    function: Spline
+    unit: float
+
+    @property
+    def options(self) -> tuple[tuple[int, ...], ...]:
+        return ((0,),)
+
+    def functions(self, cells: Floats) -> list[Floats]:
+        """The function of the cells (n,), (n,)."""
+        return [self.function(cells / self.unit)]
+
+
+Basis: TypeAlias = LevelBasis | NumberBasis | SharedBasis
 
 
 def fit_level_basis(cells: Floats, levels: int) -> LevelBasis:
