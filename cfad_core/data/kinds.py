@@ -146,6 +146,7 @@ class NumberColumn(Kind):
         known = values[~missing]
         low, high = float(known.min()), float(known.max())
         offset, scale = choices.scale.of(low, high)
+        in_own_units = choices.scale.scaling == "own"  # there the fill is a number that was seen, so that all are legal
         return replace(
             variable,
             offset=offset,
@@ -153,7 +154,7 @@ class NumberColumn(Kind):
             low=low,
             high=high,
             integer=_are_whole(known),
-            fill=float(np.median(known)),
+            fill=float(np.quantile(known, 0.5, method="lower")) if in_own_units else float(np.median(known)),
             marks_missing=bool(missing.mean() >= _MARK_MISSING),
         )
 

@@ -22,7 +22,7 @@ class Variable:
     offset, scale : of a number: column = (cell - offset) / scale
     low, high : the numbers that were seen, and what a counterfactual one is clipped to
     integer : whether the numbers are whole
-    fill : stands for a missing number
+    fill : stands for a missing number: the median, in own units the lower one of two
     marks_missing : whether a second column marks missing numbers
     levels : of a category, the most frequent first; it also stands for unknown ones
     other : of a category: what is written where a cell becomes one of the merged levels, the most frequent of them;

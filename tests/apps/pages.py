@@ -103,6 +103,20 @@ def chosen(app: AppTest, label: str) -> Multiselect[str]:
     return next(box for box in app.multiselect if box.label.startswith(label))
 
 
+def type_into(app: AppTest, column: str, cells: dict[int, int | None]) -> AppTest:
+    """Type numbers into rows of the editable table that has this column, one after the other as a person would."""
+    typed: dict[str, dict[str, int | None]] = {}
+    for row, value in cells.items():
+        typed[str(row)] = {column: value}
+        states = app._tree.get_widget_states()  # AppTest itself knows no editable tables
+        state = states.widgets.add()
+        state.id = next(table.proto.id for table in app.dataframe if column in table.value)
+        state.string_value = json.dumps({"edited_rows": typed, "added_rows": [], "deleted_rows": []})
+        app._run(states)
+        assert not app.exception, app.exception
+    return app
+
+
 def press(app: AppTest, label: str) -> AppTest:
     """Click the button; nothing may go wrong."""
     button(app, label).click().run()

@@ -6,17 +6,15 @@ import dataclasses
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from cfad_core.apps.dashboard import causes
 from cfad_core.apps.dashboard.causes import places_in, suggested_places, tiers_of
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.config import Knowledge
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.store import Store
-from tests.apps.pages import FULL, HOSTILE, bring, button, chosen, people, press, said, to_train, visit
+from tests.apps.pages import FULL, HOSTILE, bring, button, chosen, people, press, said, to_train, type_into, visit
 
 SAMPLE_TIERS = (
     ("age",),
@@ -64,9 +62,9 @@ def test_places_and_tiers_by_hand() -> None:
 def test_the_suggested_time_order_is_not_used_unless_asked_for(home: Path) -> None:
     app = to_train(visit())
     assert "No arrow runs from a later to an earlier column" in said(app)
-    shown = next(table.value for table in app.dataframe if "came" in table.value)
-    assert shown["came"].dropna().is_monotonic_increasing
-    assert set(shown.loc[shown["came"].isna(), "column"]) == {"region"}
+    places = [place for place in shown_places(app).values() if place is not None]
+    assert places == sorted(places)
+    assert [name for name, place in shown_places(app).items() if place is None] == ["region"]
     press(app, "Start the audit")
     assert queued(home) == Knowledge(roots=("age",))
 
@@ -76,15 +74,18 @@ def test_a_time_order_before_training(home: Path) -> None:
     assert queued(home) == Knowledge(roots=("age",), tiers=SAMPLE_TIERS)
 
 
-def test_an_edited_time_order_stays_when_pages_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AppTest cannot type into a table: what is read from it is changed instead, as if the person had."""
-    app = to_train(visit())
-    with monkeypatch.context() as edited:
-        edited.setattr(causes, "places_in", lambda rows: places_in(rows) | {"region": 1, "homeowner": None})
-        use_order(app)
+def shown_places(app: AppTest) -> dict[str, int | None]:
+    return places_in(next(table.value for table in app.dataframe if "came" in table.value))
+
+
+def test_an_edited_time_order_stays_when_pages_change(home: Path) -> None:
+    app = use_order(to_train(visit()))
+    rows = list(shown_places(app))
+    type_into(app, "came", {rows.index("region"): 1, rows.index("homeowner"): None, rows.index("occupation"): 2})
     go(go(app, "1_Data.py"), "2_Train.py")
-    shown = next(table.value for table in app.dataframe if "came" in table.value)
-    assert {"region": 1, "homeowner": None}.items() <= places_in(shown).items()
+    assert {"region": 1, "homeowner": None, "occupation": 2}.items() <= shown_places(app).items()
+    type_into(app, "came", {list(shown_places(app)).index("working_hours"): 2})
+    go(go(app, "8_Saved_audits.py"), "2_Train.py")
     press(app, "Start the audit")
     assert queued(home).tiers == (
         ("age", "region"),
@@ -176,12 +177,14 @@ def test_running_again_with_a_time_order(done: tuple[str, str], home: Path) -> N
     app = visit("3_Causal_graph.py", audit=done[0])
     chosen(app, ALONE).set_value(["schooling"]).run()
     use_order(app)
+    rows = list(shown_places(app))
+    type_into(app, "came", {rows.index("schooling"): None, rows.index("debt"): 7})
     go(app, "1_Data.py")
     app.query_params["audit"] = done[0]
     go(app, "3_Causal_graph.py")
     assert chosen(app, ALONE).value == ["schooling"]  # it was not lost on the way
     press(app, "Run again with this knowledge")
-    known = Knowledge(from_sensitive=("schooling",), tiers=(("age",), ("schooling",), ("job",), ("income", "debt")))
+    known = Knowledge(from_sensitive=("schooling",), tiers=(("age",), ("job",), ("income",), ("debt",)))
     with Store(home) as store:
         child = store.find(status="queued")[0]
     assert child.config == FULL.replace(knowledge=known)
@@ -190,8 +193,7 @@ def test_running_again_with_a_time_order(done: tuple[str, str], home: Path) -> N
 
 def test_a_time_order_from_a_file_can_be_left_out(done: tuple[str, str], home: Path) -> None:
     app = bring(visit("3_Causal_graph.py", audit=done[0]), "k.json", '{"roots": ["age"], "tiers": [["debt"], ["job"]]}')
-    shown = next(table.value for table in app.dataframe if "came" in table.value)
-    assert dict(zip(shown["column"][:2], shown["came"][:2], strict=True)) == {"debt": 1, "job": 2}
-    assert shown["came"][2:].isna().all()
+    places = shown_places(app)
+    assert {name: place for name, place in places.items() if place is not None} == {"debt": 1, "job": 2}
     press(use_order(app, False), "Run again with this knowledge")
     assert queued(home) == Knowledge(roots=("age",))

@@ -117,7 +117,7 @@ def _levels(variable: Variable, seen: Floats, n: int, rng: Rng) -> Floats:
 
 def _numbers(variable: Variable, seen: Floats, n: int, rng: Rng) -> Floats:
     """Numbers that were seen, and any between the smallest and the largest."""
-    known = seen[seen[:, -1] < 0.0] if variable.marks_missing else seen[seen[:, 0] != variable.fill]
+    known = seen[seen[:, -1] < 0.0] if variable.marks_missing else seen
     between = variable.low + rng.random(n) * (variable.high - variable.low)
     between = np.clip(np.rint(between) if variable.integer else between, variable.low, variable.high)
     numbers = np.where(rng.random(n) < 0.5, rng.choice(known[:, 0], n), between) + 0.0  # a zero has one sign
@@ -257,6 +257,13 @@ def test_missing_numbers_that_are_not_marked() -> None:
     found = encoding.decode(twins, x, frame).rows["pay"]
     assert found.isna().tolist() == [True] + [False] * 299
     assert found[1] == 7.0
+
+
+def test_what_stands_for_missing_numbers_is_a_number_that_was_seen() -> None:
+    """Between two whole numbers there would be none, and a causal model would not take the column for whole."""
+    frame = table().assign(age=[20, 30, 40, 60])
+    assert fit_to(frame, ROLES, "own").variables[0].fill == 30.0
+    assert fit_to(frame, ROLES, "range").variables[0].fill == 35.0  # the median, as in the paper's mode it was
 
 
 def test_a_category_becomes_missing_and_a_missing_one_known() -> None:

@@ -74,7 +74,9 @@ def choose_order(
         disabled=["column"],
         key=f"{key}-came",
         column_config={
-            "came": st.column_config.NumberColumn(min_value=1, step=1, help="1: first. Empty: not ordered.")
+            "came": st.column_config.NumberColumn(
+                min_value=1, step=1, help="1: first; only the order counts. Empty: not ordered."
+            )
         },
     )
     return used, places_in(edited)
