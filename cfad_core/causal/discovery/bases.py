@@ -123,11 +123,17 @@ def indicators(levels: Levels, n_levels: int) -> Floats:
 
 @dataclass
 class _Goals:
-    """Goals of a number while they are collected."""
+    """Goals of a number while they are collected.
+
+    Attributes
+    ----------
+    logarithm : what to add before taking it, where the logarithm is more like a Gaussian than the number is
+    """
 
     rows: list[Floats] = field(default_factory=list)
     slopes: list[float] = field(default_factory=list)
     tolls: list[float] = field(default_factory=list)
+    logarithm: float | None = None
 
     def add(self, values: Floats, mean_log_slope: float, toll: float) -> None:
         deviation = float(values.std())
@@ -140,6 +146,8 @@ def _number(cells: Floats, missing: Bools, rng: np.random.Generator) -> Variable
     special = _special_cells(cells, missing)
     ordinary = special == 0
     found = _goals(cells[ordinary], rng)
+    if (ordinary | missing).sum() < len(cells):  # the logarithm of an atom at 0 is none
+        found.logarithm = None
     goals = np.zeros((len(found.rows), len(cells)))
     goals[:, ordinary] = np.stack(found.rows)
     known = ~missing
@@ -147,7 +155,8 @@ def _number(cells: Floats, missing: Bools, rng: np.random.Generator) -> Variable
     scores[known] = normal_scores(cells[known])
     n_special = int(special.max())
     marks = [(special == level).astype(np.float64) for level in range(1, n_special + 1)]
-    functions = number_functions(cells, scores, known, marks)
+    head = cells if found.logarithm is None else np.log(cells + found.logarithm)
+    functions = number_functions(head, scores, known, marks)
     centred_marks = [mark - mark.mean() for mark in marks]
     return VariableBasis(
         functions=functions,
@@ -196,6 +205,8 @@ def _goals(x: Floats, rng: np.random.Generator) -> _Goals:
         low, high = np.quantile(positive, [0.01, 0.99])
         if high > _WIDE * low:
             found.add(np.log(positive), float(np.log(deviation) - np.log(positive).mean()), 1.0)
+            if found.slopes[1] > found.slopes[0]:
+                found.logarithm = shift
     density = fit_density(z)
     score = ndtri(density.cdf(z))
     slope = float((density.logpdf(z) + 0.5 * score * score).mean()) + 0.5 * float(np.log(2.0 * np.pi))
