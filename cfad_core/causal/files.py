@@ -14,7 +14,7 @@ from cfad_core.causal.learning import CausalModel
 from cfad_core.causal.mechanisms import Category, Number
 from cfad_core.causal.mechanisms.basis import LevelBasis, NumberBasis, SharedBasis
 from cfad_core.causal.mechanisms.equation import Equation
-from cfad_core.causal.mechanisms.latent import Latent
+from cfad_core.causal.mechanisms.latent import Latent, Target
 from cfad_core.causal.mechanisms.marginal import Marginal
 from cfad_core.causal.mechanisms.shared import Additive
 from cfad_core.causal.model import Graph, StructuralModel
@@ -26,7 +26,7 @@ _VERSION = 3  # 2 is an additive model
 _PARTS = (
     *(StructuralModel, Graph, Layout, Levels, Amount),
     *(LevelBasis, NumberBasis, SharedBasis, Marginal, Spline, SplineBasis),
-    *(Category, Number, Additive, Latent, Equation, Density),
+    *(Category, Number, Additive, Latent, Target, Equation, Density),
 )
 
 

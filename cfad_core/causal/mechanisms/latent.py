@@ -1,13 +1,14 @@
 """The number behind a number, and its equation.
 
-It is the number itself, or its normal score: whichever explains people better, by likelihood with noise of any shape.
-So linear equations with additive noise stay what they are, and log-normal, bounded or counted numbers keep their
-shape.
+It is the number itself, its logarithm, or its normal score: whichever explains people better, by likelihood with noise
+of any shape. So linear equations with additive noise stay what they are, effects that multiply stay so, and bounded or
+counted numbers keep their shape.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,59 @@ from cfad_core.causal.mechanisms.marginal import Marginal, fit_marginal
 from cfad_core.causal.mechanisms.protocol import Sample
 from cfad_core.core.arrays import Floats
 
+Scale: TypeAlias = Literal["plain", "log", "score"]
+
+_FREE: dict[Scale, int] = {"plain": 0, "log": 1, "score": DEGREE}  # numbers that choosing a scale fits
+_LARGEST_LOG = 700.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an equation is about: a number on another scale.
+
+    Attributes
+    ----------
+    offset : added to a number before its logarithm is taken
+    center, spread : mean and standard deviation of the numbers, or of their logarithms
+    """
+
+    marginal: Marginal
+    scale: Scale
+    offset: float
+    center: float
+    spread: float
+
+    def of(self, number: Floats) -> Floats:
+        """The target of numbers that do not repeat, (n,)."""
+        if self.scale == "score":
+            return self.marginal.score(number)
+        plain = self._logarithm(number) if self.scale == "log" else number
+        return (plain - self.center) / self.spread
+
+    def back(self, t: Floats) -> Floats:
+        """The numbers with these targets, (n,)."""
+        if self.scale == "score":
+            return self.marginal.unscore(t)
+        plain = t * self.spread + self.center
+        return np.exp(np.minimum(plain, _LARGEST_LOG)) - self.offset if self.scale == "log" else plain
+
+    def log_slope(self, shape: Density, number: Floats) -> Floats:
+        """Log of how fast the target of numbers (n,) rises, where a standard deviation of the number is 1."""
+        if self.scale == "plain":
+            return np.zeros(len(number))
+        if self.scale == "log":
+            found: Floats = np.log(self.marginal.spread / self.spread) - self._logarithm(number)
+            return found
+        standard = (number - self.marginal.center) / self.marginal.spread
+        score: Floats = shape.logpdf(standard) + 0.5 * self.marginal.score(number) ** 2
+        return score + 0.5 * float(np.log(2.0 * np.pi))
+
+    def _logarithm(self, number: Floats) -> Floats:
+        """Of numbers (n,); those far below all that were seen have that of a small one."""
+        least = 1e-3 * (max(self.marginal.low, 0.0) + self.offset)
+        found: Floats = np.log(np.maximum(number + self.offset, least))
+        return found
+
 
 @dataclass(frozen=True)
 class Latent:
@@ -25,44 +79,35 @@ class Latent:
 
     Attributes
     ----------
-    scored : whether the equation is about the normal score, or about the number in standard deviations
     shape : the density of the number, in standard deviations
     """
 
-    marginal: Marginal
-    scored: bool
+    target: Target
     equation: Equation
     shape: Density
 
-    def target(self, x: Floats, chance: Floats) -> Floats:
-        """What the equation is about, of numbers x (n,); ``chance`` places those that repeat."""
-        spread = self.marginal.spread_out(x, chance)
-        return self.marginal.score(spread) if self.scored else (spread - self.marginal.center) / self.marginal.spread
+    @property
+    def marginal(self) -> Marginal:
+        return self.target.marginal
 
     def noise(self, x: Floats, functions: Functions, chance: Floats) -> Floats:
-        """Abduction: the noise (n,) of people with numbers x (n,)."""
+        """Abduction: the noise (n,) of people with numbers x (n,); ``chance`` places those that repeat."""
         n, equation = len(x), self.equation
-        found: Floats = (self.target(x, chance) - equation.middle(functions, n)) / equation.spread(functions, n)
+        t = self.target.of(self.marginal.spread_out(x, chance))
+        found: Floats = (t - equation.middle(functions, n)) / equation.spread(functions, n)
         return found
 
     def value(self, noise: Floats, functions: Functions) -> Floats:
         """Prediction: the number that exists nearest to what noise (n,) and causes make."""
         n = len(noise)
         t = self.equation.middle(functions, n) + self.equation.spread(functions, n) * noise
-        number = self.marginal.unscore(t) if self.scored else t * self.marginal.spread + self.marginal.center
-        return self.marginal.legal(number)
+        return self.marginal.legal(self.target.back(t))
 
     def log_likelihood(self, x: Floats, functions: Functions) -> Floats:
         """Of numbers x (n,) in standard deviations, those that repeat in the middle of their gaps."""
         noise = self.noise(x, functions, np.full(len(x), 0.5))
         found = self.equation.density.logpdf(noise) - np.log(self.equation.spread(functions, len(x)))
-        return found + log_slope(self.marginal, self.shape, x) if self.scored else found
-
-
-def log_slope(marginal: Marginal, shape: Density, x: Floats) -> Floats:
-    """Log of how fast the normal score of numbers x (n,) rises, a standard deviation of the number being 1."""
-    found: Floats = shape.logpdf((x - marginal.center) / marginal.spread) + 0.5 * marginal.score(x) ** 2
-    return found + 0.5 * float(np.log(2.0 * np.pi))
+        return found + self.target.log_slope(self.shape, x)
 
 
 def fit_latent(sample: Sample) -> Latent:
@@ -70,18 +115,30 @@ def fit_latent(sample: Sample) -> Latent:
     n, marginal = len(sample.cells), fit_marginal(sample.cells)
     chance = np.random.default_rng(n).random(n)  # of numbers that repeat, in training alone
     number = marginal.spread_out(sample.cells, chance)
-    standard = (number - marginal.center) / marginal.spread
-    shape = fit_density(standard)
+    shape = fit_density((number - marginal.center) / marginal.spread)
     blocks = Blocks.of(sample.causes, sample.bases)
     terms = blocks.all_terms()
     columns = matrix(terms, sample.functions, n)
     place = {term: k for k, term in enumerate(terms)}
     found: list[tuple[float, Latent]] = []
-    for scored, target in ((False, standard), (True, marginal.score(number))):
-        chosen = choose_terms(Moments(terms, columns, target[:, None]), blocks, sample.sensitive)
-        equation, value = fit_equation(sample, target, chosen, columns[:, [place[term] for term in chosen]])
-        if scored:
-            value += float(log_slope(marginal, shape, number).mean())  # both are likelihoods of the same number
-        price = 0.5 * np.log(n) * (len(chosen) + (DEGREE if scored else 0)) / n
-        found.append((value - price, Latent(marginal, scored, equation, shape)))
+    for target in _targets(marginal, number):
+        t = target.of(number)
+        chosen = choose_terms(Moments(terms, columns, t[:, None]), blocks, sample.sensitive)
+        equation, value = fit_equation(sample, t, chosen, columns[:, [place[term] for term in chosen]])
+        value += float(target.log_slope(shape, number).mean())  # all are likelihoods of the same number
+        price = 0.5 * np.log(n) * (len(chosen) + _FREE[target.scale]) / n
+        found.append((value - price, Latent(target, equation, shape)))
     return max(found, key=lambda one: one[0])[1]
+
+
+def _targets(marginal: Marginal, number: Floats) -> list[Target]:
+    """The scales that a number may be explained on."""
+    plain = Target(marginal, "plain", 0.0, marginal.center, marginal.spread)
+    found = [plain, Target(marginal, "score", 0.0, 0.0, 1.0)]
+    offset = 0.0
+    if marginal.low == 0.0 and len(marginal.values) > 1:  # counts: log(1 + x)
+        offset = float(marginal.values[1])
+    if (number + offset).min() > 0.0:
+        logarithms = np.log(number + offset)
+        found.append(Target(marginal, "log", offset, float(logarithms.mean()), float(logarithms.std()) or 1.0))
+    return found
