@@ -31,25 +31,25 @@ class ModelChecks:
     Attributes
     ----------
     twin_test : whether twins pass for real people of the other group; None where that cannot be tested
-    unexplained : variables that differ between the groups beyond chance, but are not reached in the graph
+    kept : variables that differ between the groups, but that twins keep, as the attribute may not cause them
+    unexplained : variables that differ between the groups beyond chance, and might be caused, but are not reached
     better_fit : variables that a model of all earlier variables predicts clearly better, in people it has not seen
     spans : by method, by how much the changing ratio could be lower or higher, were levels coupled otherwise; empty if
         no category with more than two levels is reached
     rows_were_selected : whether the training rows were chosen by their label
-    sensitive_is_root : whether nothing in the table causes the sensitive attribute
     """
 
     twin_test: TwinTest | None
+    kept: tuple[str, ...]
     unexplained: tuple[str, ...]
     better_fit: tuple[str, ...]
     spans: dict[str, tuple[float, float]]
     rows_were_selected: bool
-    sensitive_is_root: bool
 
     @property
     def groups_are_comparable(self) -> bool:
-        """Whether twins of one group are, as a population, the other group: what bounds and the twin test rest on."""
-        return self.sensitive_is_root and not self.rows_were_selected
+        """Whether twins of one group are, as a population, the other group: what bounds rest on."""
+        return not (self.kept or self.rows_were_selected)
 
     def span_of(self, method: str, ratio: float | None) -> tuple[float, float] | None:
         """The lowest and the highest changing ratio over the couplings, where this is the ratio by the usual one."""
@@ -62,22 +62,22 @@ class ModelChecks:
         """For ``audit.json``."""
         return {
             "twin_test": None if self.twin_test is None else self.twin_test.to_dict(),
+            "kept": list(self.kept),
             "unexplained": list(self.unexplained),
             "better_fit": list(self.better_fit),
             "coupling_spans": {method: list(span) for method, span in self.spans.items()},
             "rows_were_selected": self.rows_were_selected,
-            "sensitive_is_root": self.sensitive_is_root,
         }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> ModelChecks:
         return ModelChecks(
             twin_test=None if values["twin_test"] is None else TwinTest.from_dict(values["twin_test"]),
+            kept=tuple(values["kept"]),
             unexplained=tuple(values["unexplained"]),
             better_fit=tuple(values["better_fit"]),
             spans={method: (low, high) for method, (low, high) in values["coupling_spans"].items()},
             rows_were_selected=values["rows_were_selected"],
-            sensitive_is_root=values["sensitive_is_root"],
         )
 
 
@@ -104,24 +104,31 @@ class Tested:
 
 def check_model(tested: Tested, seed: int, progress: Progress) -> ModelChecks:
     """Run all tests."""
-    learner = tested.learner
-    comparable = learner.sensitive_is_root and not tested.rows_were_selected
-    found = None
-    if comparable:
-        found = twin_test(tested.twins, tested.factual, tested.variables, seed, Silent(progress, STAGE))
+    learner, quiet = tested.learner, Silent(progress, STAGE)
+    kept, unexplained = learner.differing(tested.model)
+    found = None if tested.rows_were_selected else _twin_test(tested, kept, seed, quiet)
     progress.tick(STAGE, 1, 3)
-    better = _better_fit(tested, Silent(progress, STAGE)) if comparable else ()
+    better = () if tested.rows_were_selected else _better_fit(tested, quiet)
     progress.tick(STAGE, 2, 3)
-    spans = _coupling_spans(tested, Silent(progress, STAGE))
+    spans = _coupling_spans(tested, quiet)
     progress.tick(STAGE, 3, 3)
-    return ModelChecks(
-        twin_test=found,
-        unexplained=learner.unexplained(tested.model),
-        better_fit=better,
-        spans=spans,
-        rows_were_selected=tested.rows_were_selected,
-        sensitive_is_root=learner.sensitive_is_root,
-    )
+    return ModelChecks(found, kept, unexplained, better, spans, tested.rows_were_selected)
+
+
+def _twin_test(tested: Tested, kept: tuple[str, ...], seed: int, progress: Progress) -> TwinTest | None:
+    """Where twins keep variables that differ between the groups, among people whom these let expect in either group.
+
+    Everybody stays in the test with the probability of the group that they do not belong to (overlap weights): what is
+    kept then has the same distribution among twins of one group and people of the other.
+    """
+    people, twins = tested.factual, tested.twins
+    if kept:
+        second = tested.learner.group_probability(kept, people)
+        stays = np.random.default_rng([seed, 7]).random(len(people)) < np.where(
+            people[:, 0] > 0.0, 1.0 - second, second
+        )
+        people, twins = people[stays], twins[stays]
+    return twin_test(twins, people, tested.variables, seed, progress)
 
 
 def _better_fit(tested: Tested, progress: Progress) -> tuple[str, ...]:

@@ -264,6 +264,7 @@ class MethodReport:
         if checks is not None:
             known |= {
                 "twin_test": checks.twin_test,
+                "kept": checks.kept,
                 "unexplained": checks.unexplained,
                 "better_fit": checks.better_fit,
                 "selected_rows": checks.rows_were_selected,

@@ -8,6 +8,7 @@ does not explain, the attribute becomes a cause.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ from cfad_core.causal.discovery.search import Search
 from cfad_core.causal.discovery.shared_scale import SharedScale
 from cfad_core.causal.graph import allowed_edges, descendants, required_edges, topological_order
 from cfad_core.causal.layout import Layout
+from cfad_core.causal.logit import fit_logit
 from cfad_core.causal.mechanisms import Mechanism
 from cfad_core.causal.mechanisms.basis import Basis
 from cfad_core.causal.mechanisms.design import Functions
@@ -196,15 +198,31 @@ class Learner:
         """
         return self.sensitive_is_root and not self.trusts_shared
 
-    def unexplained(self, model: StructuralModel) -> tuple[str, ...]:
-        """Variables that differ between the groups beyond chance, but are not reached in the graph."""
-        if not self._dependence_means_effect:
-            return ()
+    def differing(self, model: StructuralModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Variables that differ between the groups beyond chance although the attribute does not reach them.
+
+        First those that twins keep because the attribute may not cause them, then those that it might.
+        """
+        if self.trusts_shared:
+            return (), ()
         adjusted = holm(depends_on(self.cells, self.layout.kinds))
-        reached = set(model.affected)
-        return tuple(
-            name for i, name in enumerate(self.layout.names) if i and adjusted[i] < DEPENDS and i not in reached
-        )
+        found = [i for i in range(1, len(adjusted)) if adjusted[i] < DEPENDS and i not in model.affected]
+        kept = [i for i in found if not (self.allowed[0, i] and self.sensitive_is_root)]
+        names = self.layout.names
+        return tuple(names[i] for i in kept), tuple(names[i] for i in found if i not in kept)
+
+    @one_thread()
+    def group_probability(self, kept: Sequence[str], x: Floats) -> Floats:
+        """How likely people x (n, d) belong to the second group, given the variables that twins keep, (n,)."""
+        bases = fit_bases(self.cells, self.layout)
+        chosen = [self.layout.names.index(name) for name in kept]
+
+        def columns(cells: Floats) -> Floats:
+            functions = [(j, bases[j].functions(cells[:, j])) for j in chosen]
+            return np.stack([some[k] for j, some in functions for k in bases[j].options[-1]], axis=1)
+
+        fit = fit_logit(columns(self.cells), self.cells[:, 0].astype(np.intp), 2)
+        return fit.probabilities(columns(self.layout.cells(x)))[:, 1]
 
     @one_thread()
     def saturated(self, model: StructuralModel, progress: Progress) -> StructuralModel:

@@ -40,6 +40,7 @@ class Evidence:
     span : lowest and highest ratio over the assumptions that data cannot decide
     bounds : graph-free bounds of the ratio, up to sampling
     twin_test : twins against real people of the other group
+    kept : columns that differ between the groups, but that twins keep, as the attribute may not cause them
     unexplained : columns that differ between the groups beyond chance, without a path to them in the graph
     better_fit : columns that a saturated model predicts clearly better
     carrier : the edge that carries the changing ratio, and its share of it
@@ -64,6 +65,7 @@ class Evidence:
     span: tuple[float, float] | None = None
     bounds: tuple[float, float] | None = None
     twin_test: TwinTest | None = None
+    kept: tuple[str, ...] = ()
     unexplained: tuple[str, ...] = ()
     better_fit: tuple[str, ...] = ()
     carrier: tuple[tuple[str, str], float] | None = None
@@ -97,7 +99,7 @@ def verdict(found: Evidence) -> str:
         return "Nobody was judged."
     reasons = [f"This number is a guess: {'; '.join(doubts)}"] if doubts else _better_fit(found)
     head, basis, useless = _how_many(found, doubts), _basis(found), _useless(found)
-    clauses = [*_model_error(found), *_span(found), *_paths(found), *([] if doubts else _carrier(found))]
+    clauses = [*_model_error(found), *_span(found), *_kept(found), *_paths(found), *([] if doubts else _carrier(found))]
     sentences = [head, *reasons, *([_joined(clauses)] if clauses else []), *useless, *basis]
     if len(sentences) > _SENTENCES and clauses:  # they are evidence lines as well
         sentences = [head, *reasons, *useless, *basis]
@@ -117,6 +119,10 @@ def evidence_lines(found: Evidence) -> list[str]:
         lines.append(f"Under other assumptions that data cannot decide, it would be {_ends(*found.span, exactly=True)}")
     if found.model_error is not None:
         lines.append(f"Model error alone changes the outcome of {_amount(found.model_error)}")
+    if found.kept:
+        lines.append(
+            f"{_capital(_kept(found)[0])}. The twin test compares people whom these columns let expect in either group"
+        )
     lines += _graphs_line(found)
     if found.unexplained and found.can_be_tested:
         lines.append(_capital(_unexplained(found.unexplained)))
@@ -254,6 +260,15 @@ def _paths(found: Evidence) -> list[str]:
             f"the audit's own graph sees no path from {found.sensitive}, but {others} of {graphs} others {_do(others)}"
         ]
     return [f"{few} of {graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}"] if few else []
+
+
+def _kept(found: Evidence) -> list[str]:
+    if not found.kept or found.known_truth:
+        return []
+    differ = "differs" if len(found.kept) == 1 else "differ"
+    return [
+        f"twins keep {listed(found.kept)}, which {differ} between the groups: what comes through that is not counted"
+    ]
 
 
 def _carrier(found: Evidence) -> list[str]:

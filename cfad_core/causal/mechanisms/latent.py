@@ -23,6 +23,7 @@ Scale: TypeAlias = Literal["plain", "log", "score"]
 
 _FREE: dict[Scale, int] = {"plain": 0, "log": 1, "score": DEGREE}  # numbers that choosing a scale fits
 _LARGEST_LOG = 700.0
+_SMALLEST = 1e-9  # probability
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,15 @@ class Latent:
         return self.marginal.legal(self.target.back(t))
 
     def log_likelihood(self, x: Floats, functions: Functions) -> Floats:
-        """Of numbers x (n,) in standard deviations, those that repeat in the middle of their gaps."""
-        noise = self.noise(x, functions, np.full(len(x), 0.5))
-        found = self.equation.density.logpdf(noise) - np.log(self.equation.spread(functions, len(x)))
-        return found + self.target.log_slope(self.shape, x)
+        """Of numbers x (n,): the log-density, a standard deviation being 1; of numbers that repeat, log-probability."""
+        n, equation = len(x), self.equation
+        middle, spread = equation.middle(functions, n), equation.spread(functions, n)
+        if self.marginal.tied:
+            ends = [equation.density.cdf((self.target.of(end) - middle) / spread) for end in self.marginal.gap(x)]
+            share: Floats = np.log(np.maximum(ends[1] - ends[0], _SMALLEST))
+            return share
+        noise = (self.target.of(x) - middle) / spread
+        return equation.density.logpdf(noise) - np.log(spread) + self.target.log_slope(self.shape, x)
 
 
 def fit_latent(sample: Sample) -> Latent:

@@ -54,12 +54,16 @@ class Marginal:
         """Numbers (n,) that do not repeat: each moved inside the gap that belongs to its value, by ``chance``."""
         if not self.tied:
             return x
+        begins, ends = self.gap(x)
+        return np.where((x < self.low) | (x > self.high), x, begins + chance * (ends - begins))
+
+    def gap(self, x: Floats) -> tuple[Floats, Floats]:
+        """Where the gap of each of the numbers x (n,), which repeat, begins and ends."""
         if not len(self.values):
-            gap: Floats = x + (chance - 0.5) * 10.0**-self.decimals
-            return gap
+            half = 0.5 * 10.0**-self.decimals
+            return x - half, x + half
         k = np.clip(np.searchsorted(self._edges, x, side="right") - 1, 0, len(self.values) - 1)
-        inside: Floats = self._edges[k] + chance * (self._edges[k + 1] - self._edges[k])
-        return np.where((x < self.low) | (x > self.high), x, inside)
+        return self._edges[k], self._edges[k + 1]
 
     def legal(self, x: Floats) -> Floats:
         """The values that exist nearest to numbers (n,)."""
