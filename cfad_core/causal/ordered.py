@@ -18,6 +18,7 @@ from cfad_core.core.arrays import Floats
 
 _RIDGE = 0.5  # on standardised columns, in units of log-likelihood summed over the rows
 _SMALLEST = 1e-12
+_PRECISION = 0.1  # log-likelihood over all rows that is not worth another step
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def fit_ordered(X: Floats, y: NDArray[np.intp], levels: int) -> OrderedFit:
         for_weights = columns.T @ (rise - fall) / n + _RIDGE / n * weights
         return value, np.concatenate([for_cuts, for_weights])
 
-    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": 1e-9})
+    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": _PRECISION / n})
     cuts, weights = unpack(found.x)
     weights = weights / scale
     likelihood = -float(found.fun) + 0.5 * _RIDGE / n * float((weights * scale) @ (weights * scale))

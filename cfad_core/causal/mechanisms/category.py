@@ -19,6 +19,7 @@ from cfad_core.core.arrays import Floats
 
 _SMALLEST = 1e-6  # probability of a level
 _MOST_ORDERED = 12  # levels that may have an order
+_PRECISION = 0.1  # log-likelihood over all rows that is not worth another step: a tenth of what chance moves it by
 _LEAST_ROWS = 10  # of a level, to be looked at for an order
 
 
@@ -85,7 +86,7 @@ def fit_category(sample: Sample) -> Category:
     level, levels = sample.cells.astype(np.intp), sample.levels
     terms = _choose(sample, level)
     columns = matrix(terms, sample.functions, len(level))
-    found = fit_logit(columns, level, levels)
+    found = fit_logit(columns, level, levels, tolerance=_PRECISION / len(level))
     counts = np.bincount(level, minlength=levels)
     places = np.arange(levels)
     if 2 < levels <= _MOST_ORDERED and counts.min() >= _LEAST_ROWS and terms:
