@@ -48,7 +48,7 @@ class Density:
 
     def logpdf(self, u: Floats) -> Floats:
         """Log of the density at each of u (n,)."""
-        t, v = _bent((u - self.centre) / self.scale)
+        t, v = _bent(np.clip((u - self.centre) / self.scale, -1e50, 1e50))
         result: Floats = self.weights @ _legendre(v) - self.log_normaliser + _log_student(t) - np.log(self.scale)
         return result
 
@@ -56,7 +56,7 @@ class Density:
         """Share of the density below each of u (n,), never quite 0 or 1."""
         height = np.exp(self.weights @ _AT_BORDERS - self.log_normaliser)
         below = np.concatenate([[0.0], np.cumsum((height[1:] + height[:-1]) / 2.0)])
-        v = _bent((u - self.centre) / self.scale)[1]
+        v = _bent(np.clip((u - self.centre) / self.scale, -1e50, 1e50))[1]
         share: Floats = np.clip(np.interp(v, _BORDERS, below / below[-1]), _LOWEST, 1.0 - _LOWEST)
         return share
 

@@ -27,6 +27,8 @@ _ATOM_SHARE, _ATOM_DISTINCT, _ATOM_LEAD = 0.1, 20, 5.0
 _CLIPPED = 0.001  # of each end of a number as its own first function
 _NEARLY_SAME = 0.02  # share of a function's variance that must be its own
 _WIDE = 3.0  # ratio of the 99 % to the 1 % quantile from which a logarithm is worth a try
+_COARSE = 0.1  # step of a lattice, in standard deviations, from which cells have probabilities, not densities
+_SHIFT, _LOWEST = 0.5, 0.1  # steps that are added before a logarithm is taken of counts from 0, and the least then
 _ROUGHNESS_GRID = 401
 
 
@@ -43,6 +45,8 @@ class VariableBasis:
     tolls : (g,), free numbers that each goal costs
     quick_goals : (t, n), what stands for it in the quick scores: its rank as a normal score and indicators of its other
         levels, or a category's indicators
+    cells : (2, g, n), of a number on a coarse lattice, between which values its goals would be written into the same
+        cell; None of other variables
     levels : (n,), a category's, or whether a number is ordinary (0) or which special cell it is; None: all ordinary
     n_levels : of them
     is_number : whether it has goals
@@ -57,6 +61,7 @@ class VariableBasis:
     levels: Levels | None
     n_levels: int
     is_number: bool
+    cells: Floats | None = None
 
     @property
     def is_constant(self) -> bool:
@@ -123,7 +128,7 @@ def indicators(levels: Levels, n_levels: int) -> Floats:
 
 @dataclass
 class _Goals:
-    """Goals of a number while they are collected.
+    """Goals of a number while they are collected, (m,) each, and between which values (2, m) its cells lie.
 
     Attributes
     ----------
@@ -131,13 +136,15 @@ class _Goals:
     """
 
     rows: list[Floats] = field(default_factory=list)
+    cells: list[Floats] = field(default_factory=list)
     slopes: list[float] = field(default_factory=list)
     tolls: list[float] = field(default_factory=list)
     logarithm: float | None = None
 
-    def add(self, values: Floats, mean_log_slope: float, toll: float) -> None:
-        deviation = float(values.std())
-        self.rows.append((values - values.mean()) / deviation)
+    def add(self, values: Floats, cells: Floats, mean_log_slope: float, toll: float) -> None:
+        mean, deviation = float(values.mean()), float(values.std())
+        self.rows.append((values - mean) / deviation)
+        self.cells.append((cells - mean) / deviation)
         self.slopes.append(mean_log_slope - float(np.log(deviation)))
         self.tolls.append(toll)
 
@@ -150,6 +157,10 @@ def _number(cells: Floats, missing: Bools, rng: np.random.Generator) -> Variable
         found.logarithm = None
     goals = np.zeros((len(found.rows), len(cells)))
     goals[:, ordinary] = np.stack(found.rows)
+    cells_of = None
+    if found.cells[0].shape[1]:
+        cells_of = np.zeros((2, *goals.shape))
+        cells_of[:, :, ordinary] = np.stack(found.cells, axis=1)
     known = ~missing
     scores = np.zeros(len(cells))
     scores[known] = normal_scores(cells[known])
@@ -168,6 +179,7 @@ def _number(cells: Floats, missing: Bools, rng: np.random.Generator) -> Variable
         levels=special if n_special else None,
         n_levels=n_special + 1,
         is_number=True,
+        cells=cells_of,
     )
 
 
@@ -194,24 +206,37 @@ def _goals(x: Floats, rng: np.random.Generator) -> _Goals:
     from scipy.special import ndtri
 
     step, spread = break_ties(x, rng)
-    deviation = float(spread.std())
-    z = (spread - spread.mean()) / deviation
+    mean, deviation = float(spread.mean()), float(spread.std())
+    between = lattice_cells(x, step) if step > _COARSE * deviation else np.zeros((2, 0))
+    z = (spread - mean) / deviation
     found = _Goals()
-    found.add(z, 0.0, 0.0)
+    found.add(z, (between - mean) / deviation, 0.0, 0.0)
     lowest = float(x.min())
-    shift = step if lowest == 0.0 else 0.0
-    positive = spread + shift
+    shift = _SHIFT * step if lowest == 0.0 else 0.0
+    positive = np.maximum(spread + shift, _LOWEST * step)
     if lowest >= 0.0 and positive.min() > 0.0:
         low, high = np.quantile(positive, [0.01, 0.99])
         if high > _WIDE * low:
-            found.add(np.log(positive), float(np.log(deviation) - np.log(positive).mean()), 1.0)
+            slope = float(np.log(deviation) - np.log(positive).mean())
+            with np.errstate(divide="ignore"):
+                found.add(np.log(positive), np.log(np.maximum(between + shift, 0.0)), slope, 1.0)
             if found.slopes[1] > found.slopes[0]:
                 found.logarithm = shift
     density = fit_density(z)
     score = ndtri(density.cdf(z))
     slope = float((density.logpdf(z) + 0.5 * score * score).mean()) + 0.5 * float(np.log(2.0 * np.pi))
-    found.add(score, slope, float(DEGREE))
+    ends = np.where(np.isfinite(between), (between - mean) / deviation, 0.0)
+    scores_between = np.where(np.isfinite(between), ndtri(density.cdf(ends.ravel())).reshape(ends.shape), between)
+    found.add(score, scores_between, slope, float(DEGREE))
     return found
+
+
+def lattice_cells(x: Floats, step: float) -> Floats:
+    """(2, n), the ends of the cell of each of x (n,); those of the lowest and of the highest are open."""
+    cells = np.stack([x - step / 2.0, x + step / 2.0])
+    cells[0, x == x.min()] = -np.inf
+    cells[1, x == x.max()] = np.inf
+    return cells
 
 
 def break_ties(x: Floats, rng: np.random.Generator) -> tuple[float, Floats]:

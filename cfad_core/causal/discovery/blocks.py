@@ -79,13 +79,14 @@ class Sample:
     covariance : (P + 1, P + 1), of all values in these rows; the last row and column are 0, for padding
     values : (P, m), in the rows that likelihoods are computed from
     levels : by variable, (m,) or None
-    n_known : by variable, how many of the n rows have an ordinary number
+    cells : by variable, (2, g, m) or None
     """
 
     n: int
     covariance: Floats
     values: Floats
     levels: tuple[Levels | None, ...]
+    cells: tuple[Floats | None, ...]
 
     @staticmethod
     def of(blocks: Blocks, rows: Rows | None, most: int) -> Sample:
@@ -106,4 +107,5 @@ class Sample:
         covariance = np.zeros((size + 1, size + 1))
         covariance[:size, :size] = values @ values.T / n - np.outer(mean, mean)
         levels = tuple(None if one.levels is None else one.levels[chosen[few]] for one in blocks.bases)
-        return Sample(n, covariance, np.ascontiguousarray(values[:, few]), levels)
+        cells = tuple(None if one.cells is None else one.cells[:, :, chosen[few]] for one in blocks.bases)
+        return Sample(n, covariance, np.ascontiguousarray(values[:, few]), levels, cells)

@@ -25,6 +25,8 @@ _FEWEST = 50  # ordinary numbers that a number part needs
 _TOLERANCE = 2e-5  # mean log-likelihood of a logit
 _SMALLEST_SPREAD = 0.01  # of a residual's variance, before its logarithm is taken
 _STEEPEST = 4.0  # log of how much the variance may differ from the mean one
+_LEAST_OWN = 0.1  # share of a residual's variance on a lattice that is not rounding
+_LEAST_PROBABLE, _LEAST_SHARE = 1e-300, 1e-7  # of a cell
 _NO_CAUSES: Causes = frozenset()
 
 
@@ -112,18 +114,24 @@ class LocalScores:
     def _ordinary_number(self, i: int, causes: Causes, ordinary: Bools | None, n: float) -> Likelihood:
         """The best model of a number where it is one; ``n`` rows count."""
         columns, basis = self.quick.columns(causes), self.blocks.bases[i]
-        X, Y = self.sample.values[columns], self.sample.values[self.blocks.goals[i]]
+        X, Y, cells = self.sample.values[columns], self.sample.values[self.blocks.goals[i]], self.sample.cells[i]
         heads = self._heads(causes)
         if ordinary is None:
             residuals, variances = self._by_covariance(X, Y, columns, self.blocks.goals[i])
         else:
             X, Y, heads = X[:, ordinary], Y[:, ordinary], [head[:, ordinary] for head in heads]
+            cells = None if cells is None else cells[:, :, ordinary]
             residuals = _least_squares(X, Y)
             variances = (residuals * residuals).mean(axis=1)
         options: list[Likelihood] = []
         for a, (residual, variance) in enumerate(zip(residuals, np.maximum(variances, NOISE_FLOOR), strict=True)):
-            plain = -0.5 * float(np.log(2.0 * np.pi * np.e * variance)) + float(basis.slopes[a])
-            fit = Fit(residual, Likelihood(plain, float(basis.tolls[a]) + _size(causes)))
+            paid = float(basis.tolls[a]) + _size(causes)
+            fit: Fit
+            if cells is None:
+                plain = -0.5 * float(np.log(2.0 * np.pi * np.e * variance)) + float(basis.slopes[a])
+                fit = Fit(residual, Likelihood(plain, paid))
+            else:
+                fit = LatticeFit.of(residual, cells[:, a] - (Y[a] - residual), paid)
             if len(heads) > 1:
                 fit = self._with_pairs(fit, Y[a], X, heads, n)
             options += fit.shapes()
@@ -145,11 +153,8 @@ class LocalScores:
         if 10 * len(with_products) > len(y):
             return fit
         residual = _least_squares(with_products, y[None])[0]
-        before = max(float(fit.residual.var()), NOISE_FLOOR)
-        gain = 0.5 * float(np.log(before / max(float(residual.var()), NOISE_FLOOR)))
-        if n * gain <= self.penalty.number * more:
-            return fit
-        return Fit(residual, Likelihood(fit.plain.mean + gain, fit.plain.more + more))
+        paired = fit.with_residual(residual, more)
+        return paired if self._worth(paired.plain, n) > self._worth(fit.plain, n) else fit
 
     def _by_covariance(self, X: Floats, Y: Floats, columns: Rows, goals: Rows) -> tuple[Floats, Floats]:
         """Residuals (g, m) of the goals, with weights and variances (g,) from all rows of the sample."""
@@ -188,17 +193,69 @@ class Fit:
         gain = fit_density(self.residual).gain
         return [self.plain, Likelihood(self.plain.mean + gain, self.plain.more + DEGREE)]
 
+    def with_residual(self, residual: Floats, more: int) -> Fit:
+        """Other residuals of the same goal, by a model with more free numbers."""
+        before = max(float(self.residual.var()), NOISE_FLOOR)
+        gain = 0.5 * float(np.log(before / max(float(residual.var()), NOISE_FLOOR)))
+        return Fit(residual, Likelihood(self.plain.mean + gain, self.plain.more + more))
+
     def with_spread(self, heads: Floats) -> Fit:
         """Noise whose log variance is linear in the heads (h, m) of the causes."""
-        squares = self.residual * self.residual
-        level = float(squares.mean())
-        heights = np.log(squares + _SMALLEST_SPREAD * level)
-        steepness = (heights - heights.mean() - _least_squares(heads, heights[None])[0]) / 2.0
-        steepness = np.clip(steepness, -_STEEPEST / 2.0, _STEEPEST / 2.0)
-        steepness -= steepness.mean()
-        even = self.residual * np.exp(-steepness)
-        gain = -0.5 * float(np.log(float((even * even).mean()) / level))
+        even = self.residual / _spread(self.residual, heads)
+        gain = -0.5 * float(np.log(float((even * even).mean()) / float((self.residual * self.residual).mean())))
         return Fit(even, Likelihood(self.plain.mean + gain, self.plain.more + len(heads)))
+
+
+@dataclass(frozen=True)
+class LatticeFit(Fit):
+    """Residuals of a number on a coarse lattice, whose likelihood is the probability of its cells.
+
+    Attributes
+    ----------
+    cells : (2, m), between which residuals a row would be written into the same cell
+    """
+
+    cells: Floats
+
+    @staticmethod
+    def of(residual: Floats, cells: Floats, paid: float) -> LatticeFit:
+        """With Gaussian noise."""
+        from scipy.special import ndtr
+
+        width = cells[1] - cells[0]
+        variance = float(residual.var())
+        rounding = float((width[np.isfinite(width)] ** 2).mean()) / 6.0 if np.isfinite(width).any() else 0.0
+        # Rounding and breaking ties each add the variance of a cell
+        deviation = np.sqrt(max(variance - rounding, _LEAST_OWN * variance, NOISE_FLOOR))
+        low, high = cells / deviation
+        flipped = low > 0.0  # small probabilities are accurate in the lower tail
+        low, high = np.where(flipped, -high, low), np.where(flipped, -low, high)
+        mean = float(np.log(np.maximum(ndtr(high) - ndtr(low), _LEAST_PROBABLE)).mean())
+        return LatticeFit(residual, Likelihood(mean, paid), cells)
+
+    def shapes(self) -> list[Likelihood]:
+        density, known = fit_density(self.residual), np.isfinite(self.cells)
+        share = density.cdf(np.where(known, self.cells, 0.0).ravel()).reshape(2, -1)
+        below = np.where(known, share, self.cells > 0.0)
+        mean = float(np.log(np.maximum(below[1] - below[0], _LEAST_SHARE)).mean())
+        return [self.plain, Likelihood(mean, self.plain.more + DEGREE)]
+
+    def with_residual(self, residual: Floats, more: int) -> Fit:
+        return LatticeFit.of(residual, self.cells - (self.residual - residual), self.plain.more + more)
+
+    def with_spread(self, heads: Floats) -> Fit:
+        spread = _spread(self.residual, heads)
+        return LatticeFit.of(self.residual / spread, self.cells / spread, self.plain.more + len(heads))
+
+
+def _spread(residual: Floats, heads: Floats) -> Floats:
+    """Standard deviation (m,) of residuals by the heads (h, m), its mean logarithm 0."""
+    squares = residual * residual
+    heights = np.log(squares + _SMALLEST_SPREAD * float(squares.mean()))
+    steepness = (heights - heights.mean() - _least_squares(heads, heights[None])[0]) / 2.0
+    steepness = np.clip(steepness, -_STEEPEST / 2.0, _STEEPEST / 2.0)
+    spread: Floats = np.exp(steepness - steepness.mean())
+    return spread
 
 
 def _size(causes: Causes) -> int:

@@ -40,6 +40,7 @@ class CauseSearch:
         self._best: dict[tuple[int, int], tuple[float, Causes]] = {}
         self._shrunk: dict[tuple[int, Causes], tuple[float, Causes]] = {}
         self._sized: dict[tuple[int, Causes], Causes] = {}
+        self._trim: dict[tuple[int, Causes], Causes] = {}
 
     def best(self, i: int, before: int) -> tuple[float, Causes]:
         """The score and the causes of a variable among those in the bit set ``before``."""
@@ -51,7 +52,8 @@ class CauseSearch:
     def given(self, i: int, names: frozenset[int]) -> Causes:
         """These causes, with the best sizes of their functions."""
         sizes = [(j, self.blocks.bases[j].sizes[0]) for j in names]
-        return self._resized(i, frozenset(sizes))
+        causes = self._resized(i, frozenset(sizes))
+        return self._trimmed(i, causes) if self._exact else causes
 
     def looked_at(self) -> Bools:
         """(v, v): pairs that were cause and effect in the best graph of any order that the search came by."""
@@ -95,6 +97,7 @@ class CauseSearch:
             if score(i, best) <= score(i, kept) + _WORTH:
                 break
             kept = self._resized(i, best)
+        kept = self._trimmed(i, kept) if self._exact else kept
         self._shrunk[key] = (score(i, kept), kept)
         return self._shrunk[key]
 
@@ -113,6 +116,20 @@ class CauseSearch:
                 now = best
             self._sized[key] = now
         return self._sized[key]
+
+    def _trimmed(self, i: int, causes: Causes) -> Causes:
+        """The same causes with fewer functions, while the score rises: covariances ask for more than a logit needs."""
+        key = (i, causes)
+        if key not in self._trim:
+            now = causes
+            for j, size in sorted(causes):
+                for fewer in reversed([one for one in self.blocks.bases[j].sizes if one < size]):
+                    other = now - {(j, size)} | {(j, fewer)}
+                    if self.scores.score(i, other) <= self.scores.score(i, now) + _WORTH:
+                        break
+                    now, size = other, fewer
+            self._trim[key] = now
+        return self._trim[key]
 
     def _neighbours(self, j: int, size: int) -> list[int]:
         sizes = self.blocks.bases[j].sizes
