@@ -134,3 +134,34 @@ def test_damaged_files_are_one_clear_error(tmp_path: Path, linear_scm: AdditiveM
     (tmp_path / "scm.safetensors").write_bytes(b"garbage")
     with pytest.raises(InvalidArtifactError, match="Cannot read the causal model"):
         AdditiveModel.load(tmp_path / "scm")
+
+
+@pytest.mark.parametrize(
+    ("cut", "moves"),  # of A = 2 S + u, B = 3 A - S + u
+    [
+        (None, (4.0, 10.0)),
+        (("S", "A"), (0.0, -2.0)),
+        (("A", "B"), (4.0, -2.0)),
+        (("S", "B"), (4.0, 12.0)),
+        (("B", "A"), (4.0, 10.0)),
+        (("S", "C"), (4.0, 10.0)),
+    ],
+)
+def test_an_edge_that_carries_nothing(
+    linear_scm: AdditiveModel, cut: tuple[str, str] | None, moves: tuple[float, float]
+) -> None:
+    x = np.array([[-1.0, 3.0, 1.0, 7.0], [-1.0, 0.0, 0.0, 0.0]])
+    twins = linear_scm.twins(x, cut=cut)
+    np.testing.assert_allclose(twins - x, [[2.0, *moves, 0.0]] * 2, atol=1e-12)
+    assert np.array_equal(linear_scm.twins(x, 5, cut=cut), twins)  # there is nothing to draw
+
+
+def test_a_cut_from_a_category_is_one_of_all_its_columns() -> None:
+    weights = np.zeros((5, 5))
+    weights[0, 1:4], weights[1:4, 4] = 1.0, (1.0, 2.0, 4.0)
+    slope = np.array([1.0, 0.5, 0.5, 0.5, 0.0])
+    names, variables = ("S", "C = x", "C = y", "C = z", "B"), ("S", "C", "C", "C", "B")
+    model = AdditiveModel(names, "S", weights, np.zeros(5), identity_spline(), slope, variables)
+    x = np.array([[1.0, 3.0, -3.0, -3.0, 0.5]])
+    np.testing.assert_allclose(model.twins(x, cut=("C", "B")), [[-1.0, 1.0, -5.0, -5.0, 0.5]], atol=1e-12)
+    np.testing.assert_allclose(model.twins(x, cut=("S", "C"))[:, 1:], x[:, 1:], atol=1e-12)
