@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from cfad_core.causal.model import StructuralModel
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.progress import Progress
@@ -42,12 +42,12 @@ def identity_spline(low: float = -10.0, high: float = 10.0) -> Spline:
 
 
 @pytest.fixture
-def linear_scm() -> StructuralModel:
+def linear_scm() -> AdditiveModel:
     """A = 2 S + u,  B = 3 A - S + u,  C = u,  with f the identity."""
     names = ("S", "A", "B", "C")
     weights = np.zeros((4, 4))
     weights[0, 1], weights[1, 2], weights[0, 2] = 2.0, 3.0, -1.0
-    return StructuralModel(names, "S", weights, np.array([0.0, 0.5, 0.0, 1.0]), identity_spline())
+    return AdditiveModel(names, "S", weights, np.array([0.0, 0.5, 0.0, 1.0]), identity_spline())
 
 
 @pytest.fixture

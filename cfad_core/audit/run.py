@@ -16,7 +16,7 @@ import pandas as pd
 from cfad_core.audit.checks import STAGE as CHECKS
 from cfad_core.audit.checks import ModelChecks, Tested, check_model
 from cfad_core.audit.judging import STAGE as JUDGING
-from cfad_core.audit.judging import judge_people
+from cfad_core.audit.judging import Judgement, judge_people
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
@@ -42,6 +42,7 @@ from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.protocol import (
     AnyDetector,
     Fitting,
+    InputScaling,
     TrainingRows,
     alike_by_range,
     alike_by_variance,
@@ -50,7 +51,7 @@ from cfad_core.detectors.registry import METHOD_NAME, METHODS, module_of, needed
 
 JUDGE = "judge: "  # before the stages of the paper's independent causal model
 # Usual shares of the time of Phase One, in order; those of the detectors are in their registry
-_GRAPH = {"discovery": 10.0, "mechanisms": 1.0}
+_GRAPH = {"discovery": 10.0, "edge selection": 1.0, "refit": 0.5, "mechanisms": 1.0}
 _GRAPH_AUTOENCODER = {"discovery": 60.0, "refit": 10.0}
 _EVALUATION = {JUDGING: 1.0, "evaluation": 2.0, CHECKS: 2.0}
 _EACH_SUBSAMPLE = {SUBSAMPLES: 2.0}
@@ -99,8 +100,7 @@ def audit_tables(
 ) -> AuditResult:
     """As ``run_audit``, of tables whose digest may be known already."""
     config, progress, foreign = config or AuditConfig(), progress or Progress(), dict(detectors or {})
-    needed(config.methods)  # refuses unknown ones before anything long begins
-    _check_foreign(foreign)
+    _check_methods(config, foreign)
     clock = _Clock()
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
@@ -113,10 +113,8 @@ def audit_tables(
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
     with clock.timing("evaluation"):
-        quiet = scorer.silent(Silent(progress, JUDGING))
-        judgement = judge_people(judges, data.test, quiet, config.seed, progress)
-        twins = in_slices(model.twins, data.test, progress)
-        people = People(data.test_rows, data.test_is_anomaly, data.test, twins, data.truth, judgement.people)
+        judgement = judge_people(judges, data.test, scorer.silent(Silent(progress, JUDGING)), config.seed, progress)
+        people = _people(data, in_slices(model.twins, data.test, progress), judgement)
         scores = score_methods(scorer, rows, people, judgement.twin_scores)
     result = AuditResult(
         roles=data.roles,
@@ -133,23 +131,7 @@ def audit_tables(
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
-    thresholds = {method: report.threshold for method, report in result.reports.items()}
-    with clock.timing("checks"):
-        result = replace(result, checks=_check(result, data, phase_one, thresholds, scorer))
-    if not config.subsamples or phase_one.learner is None:
-        return result
-    subject = Subject(
-        train=data.train,
-        model=model,
-        encoding=data.encoding,
-        factual=data.test,
-        counterfactual=twins,
-        score=scorer.silent(Silent(progress, UNCERTAINTY)),
-        thresholds=thresholds,
-        inputs=rows.inputs,
-    )
-    with clock.timing("uncertainty"):
-        return replace(result, stability=measure_stability(subject, judges, judgement, config.seed, progress))
+    return _assessed(result, data, phase_one, (judges, judgement), scorer, rows.inputs, clock)
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
@@ -210,6 +192,36 @@ def _learn(data: AuditRows, config: AuditConfig, progress: Progress) -> PhaseOne
     mine = learn(data.train[own], config.seed, progress)
     judge = learn(data.train[other], config.seed + 1, Renamed(progress, JUDGE))
     return PhaseOne(mine, None, None, judge, knows_truth)
+
+
+def _assessed(
+    result: AuditResult,
+    data: AuditRows,
+    phase_one: PhaseOne,
+    judged: tuple[list[CausalModel], Judgement],
+    scorer: Scorer,
+    inputs: InputScaling,
+    clock: _Clock,
+) -> AuditResult:
+    """The audit with the tests of its causal model, and with what is uncertain about it if that was asked for."""
+    config, progress = result.config, scorer.progress
+    thresholds = {method: report.threshold for method, report in result.reports.items()}
+    with clock.timing("checks"):
+        result = replace(result, checks=_check(result, data, phase_one, thresholds, scorer))
+    if not config.subsamples or phase_one.learner is None:
+        return result
+    subject = Subject(
+        train=data.train,
+        model=result.model,
+        encoding=data.encoding,
+        factual=data.test,
+        counterfactual=result.people.counterfactual,
+        score=scorer.silent(Silent(progress, UNCERTAINTY)),
+        thresholds=thresholds,
+        inputs=inputs,
+    )
+    with clock.timing("uncertainty"):
+        return replace(result, stability=measure_stability(subject, *judged, config.seed, progress))
 
 
 def _check(
@@ -278,7 +290,13 @@ def _fit(task: Fitting, foreign: Mapping[str, Any], clock: _Clock) -> dict[str, 
     return fitted
 
 
-def _check_foreign(foreign: Mapping[str, Any]) -> None:
+def _people(data: AuditRows, twins: Floats, judgement: Judgement) -> People:
+    return People(data.test_rows, data.test_is_anomaly, data.test, twins, data.truth, judgement.people)
+
+
+def _check_methods(config: AuditConfig, foreign: Mapping[str, Any]) -> None:
+    """Refuse unknown methods, and detectors that cannot be audited, before anything long begins."""
+    needed(config.methods)
     everything = AuditConfig(methods=tuple(METHODS))
     taken = {"uncertainty", *METHODS, *stages(everything, knows_truth=False)}
     for name, detector in foreign.items():

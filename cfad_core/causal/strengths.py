@@ -17,8 +17,8 @@ _RIDGE = 1e-6
 def edge_strengths(cells: Floats, bases: Mapping[int, Basis], functions: Functions, edges: Bools) -> Floats:
     """(v, v), the partial correlation of each edge: its square is the share explained, its sign the direction.
 
-    Categories count through the indicators of their levels, numbers through splines of their normal scores. Between
-    categories with more than two levels there is no sign.
+    Categories count through the indicators of their levels, numbers through splines of their normal scores. Of two
+    levels the second is the larger; categories with more of them have no sign.
     """
     strengths = np.zeros(edges.shape)
     for i in range(len(edges)):
@@ -45,9 +45,15 @@ def _into(cells: Floats, i: int, causes: list[int], bases: Mapping[int, Basis], 
         sign = 1.0
         if targets.shape[1] == 1 and (isinstance(bases[j], NumberBasis) or blocks[place].shape[1] == 1):
             spread = blocks[place] @ weights[belongs == place, 0]
-            sign = -1.0 if np.dot(spread - spread.mean(), blocks[place][:, 0]) < 0.0 else 1.0
+            rises = np.dot(spread - spread.mean(), blocks[place][:, 0]) * _direction(bases[j]) * _direction(bases[i])
+            sign = -1.0 if rises < 0.0 else 1.0
         found[place] = sign * max(float(np.sqrt(share)), 1e-3)  # an edge that is there is never invisible
     return found
+
+
+def _direction(basis: Basis) -> float:
+    """1 if the first function rises with the variable; -1 if it is the indicator of the first of two levels."""
+    return -1.0 if isinstance(basis, LevelBasis) and len(basis.table.T) and basis.table[0, 0] > 0.0 else 1.0
 
 
 def _targets(cells: Floats, basis: Basis) -> Floats:

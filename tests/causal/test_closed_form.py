@@ -42,6 +42,6 @@ def test_learned_twins_are_those_of_linear_algebra(knowledge: Knowledge) -> None
     assert ((scm.weights != 0.0) == (WEIGHTS != 0.0)).all()
     effects = np.linalg.inv(np.eye(5) - WEIGHTS.T)[:, 0]
     np.testing.assert_allclose(effects, [1.0, 0.9, -0.72, 0.7, -0.088])  # D: 0.9 * -0.8 * 0.9 + 0.7 * 0.8
-    moved = (scm.counterfactual(people) - people) / (-2.0 * people[:, :1])
+    moved = (scm.twins(people) - people) / (-2.0 * people[:, :1])
     np.testing.assert_allclose(moved.mean(axis=0), effects, atol=0.065)
     assert np.sqrt(((moved - effects) ** 2).mean(axis=0)).max() < 0.075

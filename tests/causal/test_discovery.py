@@ -108,7 +108,7 @@ def test_columns_with_two_values_act_linearly() -> None:
     assert scm.slope is not None
     np.testing.assert_allclose(scm.slope, [1.0 / s.std(), 1.0 / other.std(), 0.0])
     np.testing.assert_allclose((scm.weights * scm.slope[:, None])[:2, 2], [1.5, -0.4], atol=0.03)
-    moved = scm.counterfactual(x) - x
+    moved = scm.twins(x) - x
     np.testing.assert_allclose(moved[:, 2], -2.0 * 1.5 * s, atol=0.1)
 
 
@@ -151,7 +151,7 @@ def test_of_two_causes_with_the_same_information_one_stays(noise: float) -> None
     knowledge = Knowledge(tiers=(("S",), ("a", "copy of a"), ("b",)))
     scm = learn_model(x, Columns(names, "S"), knowledge=knowledge)
     assert {"b"} <= set(scm.affected_names)
-    moved = (scm.counterfactual(x) - x) * -s[:, None]
+    moved = (scm.twins(x) - x) * -s[:, None]
     np.testing.assert_allclose(moved[:, 3].mean(), 2 * 1.5 * 0.9, atol=0.3)
 
 
@@ -177,7 +177,7 @@ def test_joint_discovery_finds_a_small_world() -> None:
     s, noise = rng.choice([-1.0, 1.0], 500), rng.standard_normal((5, 500))
     here, there = (simulate(TRUE, [0, 1, 2, 3, 4], sign * s, noise).T.astype(np.float64) for sign in (1.0, -1.0))
     flipped = here * np.array([-1.0, 1, 1, 1, 1])
-    error = np.linalg.norm(scm.counterfactual(here) - there, axis=1).mean()
+    error = np.linalg.norm(scm.twins(here) - there, axis=1).mean()
     assert error < 0.15 * np.linalg.norm(flipped - there, axis=1).mean()
 
 
@@ -192,7 +192,7 @@ def test_selected_rows_still_give_the_true_graph(seed: int) -> None:
     here, there = data.test[names].to_numpy(float), data.test_counterfactual[names].to_numpy(float)
     flipped = here.copy()
     flipped[:, 0] *= -1.0
-    error = np.linalg.norm(scm.counterfactual(here) - there, axis=1).mean()
+    error = np.linalg.norm(scm.twins(here) - there, axis=1).mean()
     assert error < 0.20 * np.linalg.norm(flipped - there, axis=1).mean()
 
 

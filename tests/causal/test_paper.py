@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.paper import GraphAutoencoder, learn_plain_autoencoder
 from cfad_core.causal.graph import find_cycle
-from cfad_core.causal.model import StructuralModel
 from cfad_core.core.config import DiscoveryConfig
 from cfad_core.core.progress import Progress
 
@@ -24,11 +24,11 @@ def rows(n: int = 600) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def learned() -> tuple[GraphAutoencoder, StructuralModel]:
+def learned() -> tuple[GraphAutoencoder, AdditiveModel]:
     return learn_plain_autoencoder(rows(), Columns(NAMES, "S"), SHORT, 0, Progress())
 
 
-def test_both_models_share_one_graph_without_cycles(learned: tuple[GraphAutoencoder, StructuralModel]) -> None:
+def test_both_models_share_one_graph_without_cycles(learned: tuple[GraphAutoencoder, AdditiveModel]) -> None:
     autoencoder, model = learned
     assert model.names == NAMES
     assert find_cycle(model.weights != 0.0) == []
@@ -38,7 +38,7 @@ def test_both_models_share_one_graph_without_cycles(learned: tuple[GraphAutoenco
     assert not model.weights[:, 0].any()  # S is a root
 
 
-def test_plain_counterfactuals_by_hand(learned: tuple[GraphAutoencoder, StructuralModel]) -> None:
+def test_plain_counterfactuals_by_hand(learned: tuple[GraphAutoencoder, AdditiveModel]) -> None:
     """With A = {S -> A -> B} set by hand: flipped twice it is the person again, and C keeps every bit."""
     autoencoder, _ = learned
     weights = np.zeros((4, 4))

@@ -144,6 +144,6 @@ def test_the_sensitive_attribute_has_effects_on_real_people(cache: Path) -> None
         config = AuditConfig(scaling="auto", detector=quick, knowledge=tables.knowledge)
         result = run_audit(tables.train, tables.roles, config, test=tables.test)
         assert expected <= set(result.model.affected_names)
-        assert result.judge is not None
-        assert expected <= set(result.judge.affected_names)
+        assert result.stability is not None
+        assert min(result.stability.reach[name] for name in expected) > 0.5  # by models of other rows, too
         assert np.isfinite(result.people.counterfactual).all()

@@ -11,7 +11,6 @@ from cfad_core.evaluation.outcomes import ScoreCurve
 
 SCORE = np.array([0.1, 0.9, 0.4, 0.8, 0.2, 0.7])
 TWIN = np.array([0.6, 0.9, 0.4, 0.3, 0.2, 0.7])
-JUDGE = np.array([0.1, 0.9, 0.4, 0.3, 0.2, 0.7])
 LABEL = np.array([False, True, False, True, False, False])
 GROUPS = {"a": np.array([1, 1, 1, 0, 0, 0], dtype=bool), "b": np.array([0, 0, 0, 1, 1, 1], dtype=bool)}
 
@@ -21,7 +20,7 @@ def metrics(threshold: float, groups: dict[str, Bools], labels: Bools | None) ->
         name: ScoreCurve(SCORE[rows], TWIN[rows], None if labels is None else labels[rows])
         for name, rows in groups.items()
     }
-    return evaluate(Curves(ScoreCurve(SCORE, TWIN, labels), ScoreCurve(SCORE, JUDGE, labels), by_group), threshold)
+    return evaluate(Curves(ScoreCurve(SCORE, TWIN, labels), by_group), threshold)
 
 
 def test_metrics_by_hand() -> None:
@@ -29,7 +28,6 @@ def test_metrics_by_hand() -> None:
     assert (found.n, found.n_anomaly) == (6, 2)
     assert found.flag_rate == pytest.approx(3 / 6)
     assert found.changing_ratio == pytest.approx(2 / 6)
-    assert found.changing_ratio_independent == pytest.approx(1 / 6)
     assert found.newly_flagged == pytest.approx(1 / 6)
     assert found.newly_cleared == pytest.approx(1 / 6)
     # anomalies: 2 of 2 flagged, 1 false alarm: F1 = 4/5; normal: 3 of 4 right: F1 = 6/7

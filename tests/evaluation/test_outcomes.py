@@ -63,3 +63,22 @@ def test_the_ends_of_the_curve() -> None:
 def test_one_threshold_and_nobody() -> None:
     assert ScoreCurve(np.array([1.0]), np.array([5.0])).at(3.0).newly_flagged == 1.0
     assert np.isnan(ScoreCurve(np.array([]), np.array([])).at(1.0).changing_ratio)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_several_twins_of_some_people_are_shares(seed: int, several: int) -> None:
+    """What is about people counts everybody, what is about twins those who have some: against a loop."""
+    rng = np.random.default_rng(seed)
+    score = rng.integers(0, 6, 12).astype(np.float64)
+    people = rng.choice(12, rng.integers(1, 12), replace=False)
+    twins = rng.integers(0, 6, (several, len(people))).astype(np.float64)
+    curve = ScoreCurve(score, twins, None, people)
+    for t in np.arange(-1.0, 7.0):
+        at = curve.at(t)
+        here, there = score[people] > t, twins > t
+        assert at.flag_rate == pytest.approx((score > t).mean())
+        assert at.flag_rate_counterfactual == pytest.approx(there.mean())
+        assert at.changing_ratio == pytest.approx((here != there).mean())
+        assert at.newly_flagged == pytest.approx((~here & there).mean())
+        assert at.newly_cleared == pytest.approx((here & ~there).mean())

@@ -54,7 +54,7 @@ def case(amount: str, often: str) -> str:
 
 HOW_MANY: list[tuple[dict[str, Any], str]] = [
     ({}, USUAL),
-    ({"ratio": None}, USUAL),  # the interval's median leads
+    ({"ratio": None}, "Nobody was judged."),  # an interval alone does not say how many
     (between(0.2, 0.1, 0.31), case("About 20 % of people (10 % to 31 %)", "about 1 in 5")),
     (between(0.06, 0.03, 0.09), case("About 6 % of people (3 % to 9 %)", "about 1 in 17")),
     # narrow intervals have a digit more, and small shares

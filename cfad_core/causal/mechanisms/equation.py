@@ -17,6 +17,7 @@ _QUANTILES = 201  # that a noise is remembered by
 _SMALL_GROUP = 50  # people, under which the shape of a group's noise is not looked at
 _OTHER_SHAPE = 1e-4  # p-value below which the groups' noises differ in shape
 _MOST_SPREAD = 3.0  # log of how much larger or smaller than usual a spread may be
+_PASSES = 4  # of the fit of a spread
 _RIDGE = 1e-6
 _SMALLEST = 1e-12  # variance
 
@@ -126,19 +127,31 @@ def _choose_spread(sample: Sample, terms: Sequence[Term], rest: Floats) -> tuple
     best: tuple[float, list[Term], Floats] = (0.0, [], np.array([0.5 * np.log(variance)]))
     causes = dict.fromkeys(variable for term in terms for variable, _ in term)
     heads: list[Term] = [((variable, 0),) for variable in causes]
-    size = np.log(rest**2 + 0.01 * variance)
     for some in ([(SENSITIVE,)], heads) if sample.sensitive is not False else (heads,):
         if not some:
             continue
-        weights = 0.5 * least_squares(matrix(some, sample.functions, n), size)
-        weights[0] = 0.0
-        bent = np.clip(linear(weights, some, sample.functions, n), -_MOST_SPREAD, _MOST_SPREAD)
-        left = max(float(np.mean((rest * np.exp(-bent)) ** 2)), _SMALLEST)
+        weights, bent, left = _fit_spread(some, sample.functions, rest)
         gain = 0.5 * n * np.log(variance / left) - n * float(bent.mean()) - 0.5 * np.log(n) * len(some)
         if gain > best[0]:
             weights[0] = 0.5 * np.log(left)
             best = (float(gain), list(some), weights)
     return best[1], best[2]
+
+
+def _fit_spread(terms: Sequence[Term], functions: Functions, rest: Floats) -> tuple[Floats, Floats, float]:
+    """Weights of log s, the intercept left out; log s of everybody (n,); and the variance that is left.
+
+    Least squares on the log of the squares, kept from 0 by a share of the variance that is left: what that hides in the
+    first pass, the next ones find.
+    """
+    columns, bent = matrix(terms, functions, len(rest)), np.zeros(len(rest))
+    weights, left = np.zeros(1 + len(terms)), max(float(rest.var()), _SMALLEST)
+    for _ in range(_PASSES):
+        size = np.log((rest * np.exp(-bent)) ** 2 + 0.01 * left)
+        weights[1:] += 0.5 * least_squares(columns, size)[1:]
+        bent = np.clip(linear(weights, terms, functions, len(rest)), -_MOST_SPREAD, _MOST_SPREAD)
+        left = max(float(np.mean((rest * np.exp(-bent)) ** 2)), _SMALLEST)
+    return weights, bent, left
 
 
 def _spread(weights: Floats, terms: Sequence[Term], functions: Functions, n: int) -> Floats:
