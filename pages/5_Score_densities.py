@@ -39,7 +39,7 @@ panels = {look_of(report.method): report.densities(log=log) for report in report
 thresholds = {look_of(method): operating_threshold(record, result, method)[0] for method in methods}
 st.plotly_chart(densities_figure(panels, thresholds, log=log, shared=shared), width="stretch", key="densities")
 st.caption(
-    "Solid: people as they are. Dashed: their twins. The closer a solid line is to "
+    "Solid: people as they are. Dashed: their twins, one possible twin of each person. The closer a solid line is to "
     "its dashed one, the less the score depends on the group. Dotted: the threshold."
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")

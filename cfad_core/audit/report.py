@@ -218,8 +218,15 @@ class MethodReport:
 
     @cached_property
     def band(self) -> tuple[Floats, Floats] | None:
-        """Bounds of the changing ratio along ``grid``."""
-        return None if self.resampled is None else self.resampled.band(self.grid)
+        """Bounds of the changing ratio along ``grid``: at each threshold those of its interval."""
+        if self.resampled is None:
+            return None
+        low, high = self.resampled.band(self.grid)
+        found = [
+            self._bounded(Interval(*ends), threshold)
+            for *ends, threshold in zip(low.tolist(), high.tolist(), self.grid.tolist(), strict=True)
+        ]
+        return np.array([one.low for one in found if one]), np.array([one.high for one in found if one])
 
     def model_error(self, threshold: float) -> float | None:
         """Share of people whose outcome model error alone changes."""
