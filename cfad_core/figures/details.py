@@ -73,8 +73,12 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
     groups = [escaped(group, HOVER_LIMIT) for group in rates]
     for k, name in enumerate(dict.fromkeys(name for by_name in rates.values() for name in by_name)):
         values = np.array([by_name.get(name) for by_name in rates.values()], dtype=np.float64)
-        shown = np.array([percent(value) for value in values], dtype=object)
-        says = [f"{group}<br>{escaped(name, HOVER_LIMIT)}: {text}" for group, text in zip(groups, shown, strict=True)]
+        # Beside each other there is room for three digits or so; pointed at, a bar says more.
+        shown = np.array([percent(value, 0 if value >= 0.0995 else 1) for value in values], dtype=object)
+        says = [
+            f"{group}<br>{escaped(name, HOVER_LIMIT)}: {percent(value)}"
+            for group, value in zip(groups, values, strict=True)
+        ]
         # A bar of height 0 draws nothing, but unlike a missing one it can say n/a.
         look = {"name": escaped(name), "text": shown, "textposition": "outside", "cliponaxis": False, **hover(says)}
         look |= {"textangle": 0, "textfont": {"size": 10}, "constraintext": "none"}  # all of one size

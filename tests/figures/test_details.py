@@ -44,11 +44,15 @@ def test_only_reasons_have_a_bar_of_their_own() -> None:
 
 
 def test_rates_that_are_none_say_so() -> None:
-    rates: dict[str, dict[str, float | None]] = {"f": {"flagged": 0.05, "true positives": None}, "m": {"flagged": 0.0}}
+    rates: dict[str, dict[str, float | None]] = {
+        "f": {"flagged": 0.05, "true positives": None},
+        "m": {"flagged": 0.146},
+    }
     figure = rates_figure(rates)
     flagged, hits = figure.data
-    assert list(flagged.y) == [0.05, 0.0]
-    assert list(flagged.text) == ["5.0 %", "0.0 %"]
+    assert list(flagged.y) == [0.05, 0.146]
+    assert list(flagged.text) == ["5.0 %", "15 %"]
+    assert list(flagged.hovertext) == ["f<br>flagged: 5.0 %", "m<br>flagged: 14.6 %"]
     assert list(hits.hovertext) == ["f<br>true positives: n/a", "m<br>true positives: n/a"]
     assert flagged.marker.pattern.shape != hits.marker.pattern.shape
     assert figure.layout.yaxis.tickformat == ".0%"
