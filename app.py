@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.assets import ASSETS
 from cfad_core.apps.dashboard.drafts import demo_draft, sample_draft, start
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.state import keep
@@ -22,7 +23,7 @@ with words:
         "a plain detector and for ones made to treat both alike, and how far to trust that."
     )
 with picture:
-    st.image(str(frame.ASSETS / "how.svg"), width="stretch")
+    st.image(str(ASSETS / "how.svg"), width="stretch")
 demo, sample, own, _ = st.columns([1, 1, 1, 1])
 if demo.button("Run the demo audit", type="primary", width="stretch", help="Invented people, less than a minute."):
     with st.spinner("Drawing people whose twins are known ..."):

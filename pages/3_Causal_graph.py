@@ -5,14 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.graph_views import (
     ask_for_directions,
     counts,
     edge_by_edge,
     edges_table,
     in_subsamples,
-    seldom_found,
+    marks,
+    open_directions,
     show_edges,
+    weakest_shown,
 )
 from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
 from cfad_core.apps.dashboard.text import as_text
@@ -32,11 +35,10 @@ if not affected:
 
 picture, matrix, table, subsamples, cuts = st.tabs(["Graph", "Matrix", "Edges", "Uncertainty", "Edge by edge"])
 with picture:
-    share = st.slider(
-        "Hide edges weaker than this share of the strongest", 0.0, 1.0, 0.0, 0.05, key=f"share-{record.id}"
-    )
-    found, graphs = (None, 0) if stability is None else (counts(stability), len(stability.graphs))
-    drawn = graph_figure(variables, strengths, sensitive, affected, min_share=share, found=found, graphs=graphs)
+    weakest = weakest_shown(result, f"weakest-{record.id}")
+    found = None if stability is None else (counts(stability), len(stability.graphs))
+    is_open = open_directions(result)
+    drawn = graph_figure(variables, strengths, sensitive, affected, weakest=weakest, found=found, is_open=is_open)
     st.plotly_chart(drawn, width="stretch", key="graph")
     reach = (
         f"It reaches {len(affected)} of {len(variables) - 1} attributes: {as_text(', '.join(affected), 600)}."
@@ -45,11 +47,11 @@ with picture:
     )
     st.caption(
         f"Arrows lead from cause to effect, thicker where stronger. The diamond is {as_text(sensitive)}; what it "
-        f"reaches stands out. {reach}{seldom_found(result)}"
+        f"reaches stands out. {reach}{marks(result)}"
     )
 with matrix:
     st.plotly_chart(adjacency_figure(variables, strengths), width="stretch", key="matrix")
-    st.caption("Rows cause columns. Between categories with several values the strength has no sign.")
+    st.caption("Rows cause columns; each cell is the strength of an edge, where there is one.", help=HELP["strength"])
 edges = edges_table(result)
 with table:
     show_edges(edges)

@@ -11,8 +11,10 @@ from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.people import (
     CHANGES,
     IMPLAUSIBLE,
-    contributions_of,
+    NOTICEABLE,
     list_people,
+    pair_file,
+    reasons_of,
     side_by_side,
     twin_warning,
 )
@@ -20,7 +22,6 @@ from cfad_core.apps.dashboard.services import people_table
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.core.formats import number, percent
-from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.detectors.registry import label_of
 from cfad_core.figures import contributions_figure
 
@@ -70,7 +71,7 @@ else:
         key=f"people-{record.id}-{method}-{choice}",
         column_config={
             "the twin is": st.column_config.TextColumn(help=HELP["plausible twin"]),
-            "outcome changes": st.column_config.NumberColumn(format="%.0f %%", help=HELP["changing ratio"]),
+            "outcome changes": st.column_config.NumberColumn(format="%.0f %%", help=HELP["probability of change"]),
         },
     )
     first = "those whose outcome is most likely to change first"
@@ -109,19 +110,26 @@ with words:
     )
     st.caption(
         "The person's row in the table's own units, and one of their possible twins: the same person, had they "
-        "belonged to the other group. Put through the command *score*, it gets the score above."
+        "belonged to the other group. Put through the command *score*, this row gets the score above; how likely the "
+        "outcome changes is counted over the twins that other causal models make."
+        if result.people.truth is None
+        else "The person's row in the table's own units, and their twin as the causal model sees it. How often the "
+        "outcome changes is counted by the true twins, which are known here."
     )
 with picture:
-    explained = contributions_of(result, method, person)
-    if explained is None:
+    reasons = reasons_of(result, method, person)
+    if reasons is None:
         st.info(f"The score of {label_of(method)} is not a sum over attributes, so it cannot be split up.")
     else:
-        variables, parts = explained
-        st.plotly_chart(contributions_figure(variables, parts[0], parts[1]), width="stretch", key="contributions")
-        st.caption("What each attribute adds to each of the two scores: how badly the detector could reconstruct it.")
+        drawn = contributions_figure(reasons.variables, *reasons.parts, named=reasons.named)
+        st.plotly_chart(drawn, width="stretch", key="contributions")
+        st.caption(
+            "What each attribute adds to each of the two scores: how badly the detector could reconstruct it. Named "
+            f"are attributes that moved, or that carry at least {percent(NOTICEABLE, 0)} of either score."
+        )
 st.download_button(
     "Download this person and their twin (CSV)",
-    safe_for_spreadsheets(compared.drop(columns="moved")).to_csv(index=False),
+    pair_file(result, table, person),
     f"{record.id}-row-{row + 1}.csv",
     "text/csv",
     on_click="ignore",

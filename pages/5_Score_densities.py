@@ -39,8 +39,9 @@ panels = {look_of(report.method): report.densities(log=log) for report in report
 thresholds = {look_of(method): operating_threshold(record, result, method)[0] for method in methods}
 st.plotly_chart(densities_figure(panels, thresholds, log=log, shared=shared), width="stretch", key="densities")
 st.caption(
-    "Solid: people as they are. Dashed: their twins. The closer a solid line is to "
-    "its dashed one, the less the score depends on the group. Dotted: the threshold."
+    "Solid: people as they are. Dashed: their twins, "
+    + ("which are known here" if result.people.truth is not None else "all that other causal models make of them")
+    + ". The closer a solid line is to its dashed one, the less the score depends on the group. Dotted: the threshold."
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")
 )
@@ -59,9 +60,9 @@ shown = pd.DataFrame(rows).style.format({"Kolmogorov-Smirnov": "{:.3f}", "Wasser
 st.dataframe(shown, hide_index=True, width="stretch")
 worst, where, largest = max(distances, key=lambda row: row[2].kolmogorov_smirnov)
 st.caption(
-    "Distances between people's scores and their twins'. Kolmogorov-Smirnov: the largest difference between the shares "
-    f"of people above any one threshold; at most {percent(largest.kolmogorov_smirnov)} here ({worst.label}, "
-    f"{as_text(where)}). Wasserstein: how far scores move on average, in units of the score."
+    "Distances between people's scores and their twins', the mean over the twins. Kolmogorov-Smirnov: the largest "
+    f"difference between the shares of people above any one threshold; at most {percent(largest.kolmogorov_smirnov)} "
+    f"here ({worst.label}, {as_text(where)}). Wasserstein: how far scores move on average, in units of the score."
 )
 known = {report.label: report.resampled.distance for report in reports if report.resampled is not None}
 spans = [f"{name} {span(found)}" for name, found in known.items() if found is not None]

@@ -11,7 +11,7 @@ from cfad_core.apps.dashboard.tables import show_groups
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.threshold_choice import choose
 from cfad_core.apps.dashboard.thresholds import confusion, group_rates, tradeoff
-from cfad_core.apps.dashboard.uncertainty import LONGEST, interval_name, no_path, show_uncertainty
+from cfad_core.apps.dashboard.uncertainty import LONGEST, interval_caption, interval_name, no_path, show_evidence
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import number, percent
@@ -29,8 +29,8 @@ def operate(audit: str, result: AuditResult) -> None:
     report = result.report(chosen.method)
     metrics = report.metrics_at(chosen.value)
     st.container(border=True).markdown(as_text(report.verdict_at(chosen.value), LONGEST))
-    tiles(metrics)
-    show_uncertainty(result, report, chosen.value)
+    tiles(metrics, interval_caption(result, report, chosen.value))
+    show_evidence(result, report, chosen.value, "How far to trust this number")
     save(record, chosen, metrics)
     curve, groups = st.columns([3, 2], gap="large")
     with curve:
@@ -43,8 +43,8 @@ def operate(audit: str, result: AuditResult) -> None:
         st.dataframe(confusion(report.curves.people.at(chosen.value)), width="content")
 
 
-def tiles(metrics: Metrics) -> None:
-    """The numbers that people look at first."""
+def tiles(metrics: Metrics, interval: str) -> None:
+    """The numbers that people look at first; below the one that leads, its interval."""
     places = st.columns(4 if metrics.n_anomaly is not None else 3)
     flagged = round((metrics.flag_rate or 0.0) * metrics.n)
     shown = [
@@ -55,6 +55,8 @@ def tiles(metrics: Metrics) -> None:
     ]
     for place, (label, value, term) in zip(places, shown, strict=False):
         place.metric(label, value, border=True, help=HELP[term])
+    if interval:
+        places[1].caption(interval, help=HELP["interval"])
 
 
 def save(record: AuditRecord, chosen: ChosenThreshold, metrics: Metrics) -> None:

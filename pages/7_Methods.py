@@ -18,7 +18,7 @@ from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.tables import metrics_table, show_metrics
+from cfad_core.apps.dashboard.tables import show_metrics
 from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.audit.result import AuditResult
 from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of
@@ -37,7 +37,7 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
     if not ticked:
         st.info("Tick a method.")
     else:
-        show_metrics(metrics_table(result, ticked))
+        show_metrics(result, ticked)
         st.caption(
             f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
             "training scores; the best of each column is bold."

@@ -53,6 +53,8 @@ def compare(records: list[AuditRecord]) -> None:
             record = next(record for record in records if record.id == audit)
             frame.heading(record)
             result = result_of(record)
+            if result.is_of_older_engine:
+                st.caption("Made by an older version: its numbers are not comparable with those of newer audits.")
             chosen.append(metrics_table(result))
             reached = ", ".join(result.model.affected_names) or "nothing"
             st.caption(

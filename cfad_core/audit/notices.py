@@ -16,6 +16,7 @@ from cfad_core.detectors.ocsvm import EXACT_KERNEL_ROWS, KernelMachine
 from cfad_core.detectors.protocol import AnyDetector, TrainingRows
 from cfad_core.evaluation.verdict import USELESS_AUC, USELESS_FLAG_RATE
 
+OLDER_ENGINE = "older-engine"
 _SCALED = {
     "raw": "Columns share a scale; all are divided by one common factor before learning.",
     "range": "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
@@ -114,11 +115,11 @@ def result_notices(reports: Mapping[str, MethodReport], *, older: bool) -> list[
             "This audit was made by an older version, whose twins need not be legal people: where the sensitive "
             "attribute affects categories its numbers can be far off. Run it again."
         )
-        found.insert(0, Finding("older-engine", "warning", message))
+        found.insert(0, Finding(OLDER_ENGINE, "warning", message))
     return found
 
 
-RESULT_CODES = ("fair-because-useless", "own-outside-interval", "bootstrap-joint", "older-engine")
+RESULT_CODES = ("fair-because-useless", "own-outside-interval", "bootstrap-joint", OLDER_ENGINE)
 """Of the findings that follow from the numbers; they are made anew whenever an audit is read."""
 
 

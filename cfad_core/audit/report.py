@@ -218,8 +218,15 @@ class MethodReport:
 
     @cached_property
     def band(self) -> tuple[Floats, Floats] | None:
-        """Bounds of the changing ratio along ``grid``."""
-        return None if self.resampled is None else self.resampled.band(self.grid)
+        """Bounds of the changing ratio along ``grid``: at each threshold those of its interval."""
+        if self.resampled is None:
+            return None
+        low, high = self.resampled.band(self.grid)
+        found = [
+            self._bounded(Interval(*ends), threshold)
+            for *ends, threshold in zip(low.tolist(), high.tolist(), self.grid.tolist(), strict=True)
+        ]
+        return np.array([one.low for one in found if one]), np.array([one.high for one in found if one])
 
     def model_error(self, threshold: float) -> float | None:
         """Share of people whose outcome model error alone changes."""
@@ -299,29 +306,42 @@ class MethodReport:
 
     # How scores are spread
 
+    def _twins_of(self, rows: Bools) -> tuple[Floats, Floats]:
+        """Scores of some people (n,) who were judged, (k,), and of the twins that the leading number counts, (R, k)."""
+        scores, judged = self.scores, self.basis.judged
+        if scores.truth is not None:
+            return scores.factual[rows], scores.truth[None, rows]
+        chosen = rows[judged]
+        return scores.factual[judged[chosen]], scores.judged[:, chosen]
+
     @cached_property
     def distances(self) -> dict[str, Distances]:
-        """Between the scores of people and of their twins, by group."""
-        scores = self.scores
-        return {
-            name: distances(scores.factual[rows], scores.counterfactual[rows])
-            for name, rows in self.basis.groups.items()
-        }
+        """Between the scores of people and of their twins, by group: the mean over their twins."""
+        found = {}
+        for name, rows in self.basis.groups.items():
+            here, there = self._twins_of(rows)
+            each = [distances(here, twins) for twins in there]
+            found[name] = Distances(
+                float(np.mean([one.kolmogorov_smirnov for one in each])),
+                float(np.mean([one.wasserstein for one in each])),
+            )
+        return found
 
     def densities(self, bins: int | None = None, *, log: bool = False) -> Densities:
-        """Score densities of each group and of its twins, on shared bins: by default as many as the people allow."""
+        """Score densities of each group and of all its twins, on shared bins: by default as many as people allow."""
         if bins is None:
             bins = int(min(100, max(12, 2 * len(self.scores.factual) ** 0.5)))  # few people make ragged lines
         sets: dict[str, Floats] = {}
         for name, rows in self.basis.groups.items():
             sets[name] = self.scores.factual[rows]
-            sets[f"{name} (counterfactual)"] = self.scores.counterfactual[rows]
+            sets[f"{name} (counterfactual)"] = self._twins_of(rows)[1].ravel()
         return score_densities(sets, bins=bins, log=log)
 
     @property
     def is_positive(self) -> bool:
         """Whether all scores are above 0, as logarithmic scales need."""
-        return bool(self.scores.factual.min() > 0.0 and self.scores.counterfactual.min() > 0.0)
+        twins = self.scores.judged if self.scores.truth is None else self.scores.truth
+        return bool(self.scores.factual.min() > 0.0 and twins.min(initial=np.inf) > 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """For ``audit.json``."""

@@ -1,4 +1,4 @@
-"""Which edge of the causal graph carries the changing ratio: each cut, one by one."""
+"""Which edge of the causal graph carries the change of outcomes: each cut, one by one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ _CARRIES = 0.5  # share of the changing ratio that goes with an edge which carri
 
 @dataclass(frozen=True)
 class EdgeCuts:
-    """The changing ratio, at the audit's threshold, if one edge carried nothing.
+    """How much of the change goes with each edge, at the audit's threshold.
+
+    It is counted on one twin each of some people, by the audit's own causal model: a basis for comparing edges with
+    each other, not a second changing ratio. What is shown and written is therefore ``carried``, a share.
 
     Attributes
     ----------
     people : that it was counted on
     edges : (cause, effect), all that lie on a path from the sensitive attribute
-    whole : by method, with all edges
-    without : by method, (edges,)
+    whole : by method, the share of these people whose outcome changes with all edges
+    without : by method, (edges,), the same if one edge carries nothing
     """
 
     people: int
@@ -29,29 +32,41 @@ class EdgeCuts:
     whole: dict[str, float]
     without: dict[str, Floats]
 
+    def carried(self, method: str) -> Floats | None:
+        """The share of the change that goes with each edge, (edges,); None if nobody's outcome changes.
+
+        Shares need not add up to 1: several edges of one path carry the same change. One below 0 belongs to an edge
+        that works against the others.
+        """
+        whole = self.whole[method]
+        if not whole:
+            return None
+        shares: Floats = 1.0 - self.without[method] / whole
+        return shares
+
     def carrier(self, method: str) -> tuple[tuple[str, str], float] | None:
         """The edge with which at least half of the changing ratio goes, and that share; None if there is none.
 
         What goes must also be more people than chance could account for: two standard deviations of a count.
         """
-        whole = self.whole[method]
-        if not self.edges or not whole:
+        whole, shares = self.whole[method], self.carried(method)
+        if not self.edges or shares is None:
             return None
-        most = int(np.argmin(self.without[method]))
-        gone = whole - float(self.without[method][most])
-        carries = gone >= _CARRIES * whole and gone * self.people > 2.0 * np.sqrt(whole * self.people)
-        return (self.edges[most], gone / whole) if carries else None
+        most = int(np.argmax(shares))
+        share = float(shares[most])
+        carries = share >= _CARRIES and share * whole * self.people > 2.0 * np.sqrt(whole * self.people)
+        return (self.edges[most], share) if carries else None
 
     def to_dict(self) -> dict[str, Any]:
         """For ``audit.json``."""
+        carried = {method: self.carried(method) for method in self.whole}
         return {
             "people": self.people,
-            "changing_ratio": self.whole,
             "edges": [
                 {
                     "cause": cause,
                     "effect": effect,
-                    "changing_ratio": {method: float(values[k]) for method, values in self.without.items()},
+                    "carried": {m: None if shares is None else float(shares[k]) for m, shares in carried.items()},
                 }
                 for k, (cause, effect) in enumerate(self.edges)
             ],

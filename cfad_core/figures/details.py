@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.formats import percent
 from cfad_core.core.looks import Look
 from cfad_core.figures.style import (
@@ -41,11 +41,18 @@ def training_figure(series: Mapping[str, tuple[Floats, Floats]], name: str, *, l
 
 
 def contributions_figure(
-    variables: Sequence[str], factual: Floats, counterfactual: Floats, *, top: int = 12
+    variables: Sequence[str], factual: Floats, counterfactual: Floats, *, named: Bools | None = None, top: int = 12
 ) -> go.Figure:
-    """Each variable's part in a person's score and in their twin's, (v,) each: the largest, and all others summed."""
+    """Each variable's part in a person's score and in their twin's, (v,) each: the largest, and all others summed.
+
+    Parameters
+    ----------
+    named : (v,), the variables that may have a bar of their own; by default all
+    """
     order = np.argsort(-np.maximum(factual, counterfactual), kind="stable")
-    largest, rest = order[:top], order[top:]
+    worth = np.ones(len(order), dtype=np.bool_) if named is None else named[order]
+    largest = order[worth][:top]
+    rest = order[~np.isin(order, largest)]
     labels, names = ([escaped(variables[k], limit) for k in largest] for limit in (40, HOVER_LIMIT))
     if len(rest):
         labels, names = [*labels, "all others"], [*names, f"all {len(rest)} others"]
@@ -66,8 +73,12 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
     groups = [escaped(group, HOVER_LIMIT) for group in rates]
     for k, name in enumerate(dict.fromkeys(name for by_name in rates.values() for name in by_name)):
         values = np.array([by_name.get(name) for by_name in rates.values()], dtype=np.float64)
-        shown = np.array([percent(value) for value in values], dtype=object)
-        says = [f"{group}<br>{escaped(name, HOVER_LIMIT)}: {text}" for group, text in zip(groups, shown, strict=True)]
+        # Beside each other there is room for three digits or so; pointed at, a bar says more.
+        shown = np.array([percent(value, 0 if value >= 0.0995 else 1) for value in values], dtype=object)
+        says = [
+            f"{group}<br>{escaped(name, HOVER_LIMIT)}: {percent(value)}"
+            for group, value in zip(groups, values, strict=True)
+        ]
         # A bar of height 0 draws nothing, but unlike a missing one it can say n/a.
         look = {"name": escaped(name), "text": shown, "textposition": "outside", "cliponaxis": False, **hover(says)}
         look |= {"textangle": 0, "textfont": {"size": 10}, "constraintext": "none"}  # all of one size

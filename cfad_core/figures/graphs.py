@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.figures.style import (
     HOVER_LIMIT,
     MIDDLE_GREY,
@@ -33,9 +33,9 @@ def graph_figure(
     sensitive: str,
     affected: Collection[str],
     *,
-    min_share: float = 0.0,
-    found: NDArray[np.int64] | None = None,
-    graphs: int = 0,
+    weakest: float = 0.0,
+    found: tuple[NDArray[np.int64], int] | None = None,
+    is_open: Bools | None = None,
 ) -> go.Figure:
     """The causal graph, causes to the left of their effects.
 
@@ -43,22 +43,22 @@ def graph_figure(
     ----------
     strengths : (v, v), acyclic; ``strengths[j, i] != 0`` means j causes i
     affected : the variables that the sensitive one has a path to
-    min_share : hide edges weaker than this share of the strongest; nodes stay where they are
-    found : (v, v), in how many of ``graphs`` subsamples each edge was found; those in fewer than half are dashed
+    weakest : hide edges whose strength, without its sign, is below this; nodes stay where they are
+    found : (v, v), in how many subsamples each edge was found, and how many there are; those in fewer than half are
+        dashed
+    is_open : (v, v), edges whose direction the data leave open; they are marked with a question mark
     """
     place = _places(strengths)
     size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
-    edges = np.argwhere((strengths != 0.0) & (size >= min_share))
+    edges = np.argwhere((strengths != 0.0) & (np.abs(strengths) >= weakest))
     kinds = np.array([0 if name == sensitive else 1 if name in affected else 2 for name in variables], dtype=np.int64)
-    says = [f"{escaped(variables[j], HOVER_LIMIT)} → {escaped(variables[i], HOVER_LIMIT)}" for j, i in edges]
-    says = [f"{text}: {signed(strengths[j, i])}" for text, (j, i) in zip(says, edges, strict=True)]
-    rare = np.zeros(strengths.shape, dtype=np.bool_)
-    if found is not None:
-        rare = 2 * found < graphs
-        says = [
-            f"{text}<br>found in {found[j, i]} of {graphs} subsamples" for text, (j, i) in zip(says, edges, strict=True)
-        ]
-    figure = go.Figure([*_edge_traces(place, edges, kinds < 2, size, rare), _edge_hovers(place, edges, says)])
+    says = [_edge_says(variables, strengths, (int(j), int(i)), found, is_open) for j, i in edges]
+    rare = np.zeros(strengths.shape, dtype=np.bool_) if found is None else 2 * found[0] < found[1]
+    figure = go.Figure(_edge_traces(place, edges, kinds < 2, size, rare))
+    unsure = [edge for edge in edges if is_open is not None and is_open[tuple(edge)]]
+    if unsure:
+        figure.add_trace(_open_marks(place, np.array(unsure)))
+    figure.add_trace(_edge_hovers(place, edges, says))
     looks = (
         ("sensitive attribute", "diamond", 26, PALETTE[1], {"width": 1, "color": STRONG_GREY}),
         ("affected by it", "circle", 18, PALETTE[5], {"width": 3, "color": PALETTE[0]}),
@@ -132,10 +132,42 @@ def _edge_traces(
     return traces
 
 
+def _edge_says(
+    variables: Sequence[str],
+    strengths: Floats,
+    edge: tuple[int, int],
+    found: tuple[NDArray[np.int64], int] | None,
+    is_open: Bools | None,
+) -> str:
+    """What an edge says when it is pointed at."""
+    cause, effect = (escaped(variables[k], HOVER_LIMIT) for k in edge)
+    text = f"{cause} → {effect}: {signed(strengths[edge])}"
+    if found is not None:
+        text += f"<br>found in {found[0][edge]} of {found[1]} subsamples"
+    if is_open is not None and is_open[edge]:
+        text += "<br>direction open: either may be the cause"
+    return text
+
+
+def _middles(place: Floats, edges: NDArray[np.int64]) -> Floats:
+    """(e, 2), a point of each edge halfway between its ends."""
+    curves = [_curve(place[j], place[i]) for j, i in edges]
+    middle: Floats = np.array([c[len(c) // 2] if len(c) > 2 else c.mean(axis=0) for c in curves]).reshape(-1, 2)
+    return middle
+
+
+def _open_marks(place: Floats, edges: NDArray[np.int64]) -> go.Scatter:
+    """A question mark on edges whose direction is open: neither colour nor a dash, which mean other things."""
+    middle = _middles(place, edges)
+    marker = {"symbol": "square", "size": 15, "color": "rgb(235,235,235)", "line": {"width": 1, "color": STRONG_GREY}}
+    look = {"mode": "markers+text", "text": ["?"] * len(edges), "textfont": {"size": 12, "color": "black"}}
+    look |= {"name": "direction open (?)", "marker": marker, "textposition": "middle center", "hoverinfo": "skip"}
+    return go.Scatter(x=middle[:, 0], y=middle[:, 1], **look)
+
+
 def _edge_hovers(place: Floats, edges: NDArray[np.int64], says: Sequence[str]) -> go.Scatter:
     """Invisible markers in the middle of the edges that say what each is."""
-    curves = [_curve(place[j], place[i]) for j, i in edges]
-    middle = np.array([c[len(c) // 2] if len(c) > 2 else c.mean(axis=0) for c in curves]).reshape(-1, 2)
+    middle = _middles(place, edges)
     look = {"name": "edges", "mode": "markers", "marker": {"size": 16, "opacity": 0.0}, "showlegend": False}
     return go.Scatter(x=middle[:, 0], y=middle[:, 1], **look, **hover(says))
 

@@ -10,11 +10,11 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.formats import percent
-from cfad_core.figures.style import HOVER_LIMIT, STRONG_GREY, dressed, escaped, fill, hover
+from cfad_core.figures.style import HOVER_LIMIT, dressed, escaped, fill, hover
 
 MOST_BARS = 14  # beyond that they become too thin for their names
 _BAR = 24
-_LABEL = 0.1  # of the widest bar, the room that a label takes
+_LABEL = 0.12  # of the axis, the room that a label takes
 
 
 def reach_figure(reach: Mapping[str, float], affected: Collection[str], graphs: int) -> go.Figure:
@@ -40,38 +40,38 @@ def reach_figure(reach: Mapping[str, float], affected: Collection[str], graphs: 
     return _with_names(figure, "variable", [escaped(name, 30) for name in names])
 
 
-def edge_cuts_figure(edges: Sequence[tuple[str, str]], without: Floats, whole: float) -> go.Figure:
-    """The changing ratio without each edge, (edges,), and with all of them; those with which most goes first."""
-    order = np.argsort(without, kind="stable")[:MOST_BARS]
-    ratios = without[order]
+def edge_cuts_figure(edges: Sequence[tuple[str, str]], carried: Floats) -> go.Figure:
+    """The share of the change that goes with each edge, (edges,); the largest first, those below 0 work against it."""
+    order = np.argsort(-carried, kind="stable")[:MOST_BARS]
+    shares = carried[order]
+    texts = [percent(share, 0) for share in shares]
     says = [
-        f"without {escaped(edges[k][0], HOVER_LIMIT)} → {escaped(edges[k][1], HOVER_LIMIT)}<br>"
-        f"changed: {percent(without[k])}, with all edges {percent(whole)}"
+        f"{escaped(edges[k][0], HOVER_LIMIT)} → {escaped(edges[k][1], HOVER_LIMIT)}<br>{_goes(carried[k])}"
         for k in order
     ]
     figure = go.Figure()
-    _add_bars(figure, "without the edge", 0, np.arange(len(order)), ratios, None, says)
-    look: dict[str, Any] = {"name": "with all edges", "mode": "lines"}
-    look["line"] = {"color": STRONG_GREY, "dash": "dot", "width": 2}
-    ends = np.array([-0.6, max(1, len(order)) - 0.4])
-    figure.add_scatter(x=np.full(2, whole), y=ends, **look, **hover([f"with all edges: {percent(whole)}"] * 2))
-    widest = max(whole, float(ratios.max(initial=0.0))) or 0.01
-    near = (ratios < whole) & (whole - ratios < _LABEL * widest)  # the line would run through these labels
-    look = {"mode": "text", "textposition": "middle right", "showlegend": False, "cliponaxis": False}
-    texts = np.array([f"\u2002{percent(ratio)}" for ratio in ratios], dtype=object)
-    figure.add_scatter(x=np.where(near, whole, ratios), y=np.arange(len(order)), text=texts, hoverinfo="skip", **look)
-    figure.update_xaxes(title="changing ratio", tickformat=".3~p", range=[0.0, 1.18 * widest])
+    _add_bars(figure, "goes with the edge", 0, np.arange(len(order)), shares, texts, says)
+    low, high = min(0.0, float(shares.min(initial=0.0))), max(1.0, float(shares.max(initial=0.0)))
+    room = _LABEL * (high - low)  # for the texts at the ends of the bars
+    figure.update_xaxes(
+        title="share of the change", tickformat=".0%", range=[low - (room if low < 0.0 else 0.0), high + room]
+    )
     labels = [f"{escaped(edges[k][0], 18)} → {escaped(edges[k][1], 18)}" for k in order]
     return _with_names(figure, "edge", labels)
 
 
+def _goes(share: float) -> str:
+    if share < 0.0:
+        return f"works against the others: without it, {percent(-share, 0)} more outcomes change"
+    return f"{percent(share, 0)} of the change goes with it"
+
+
 def _add_bars(
-    figure: go.Figure, name: str, k: int, rows: Any, lengths: Floats, texts: Sequence[str] | None, says: Sequence[str]
+    figure: go.Figure, name: str, k: int, rows: Any, lengths: Floats, texts: Sequence[str], says: Sequence[str]
 ) -> None:
     look: dict[str, Any] = {"orientation": "h", "name": name, "marker": fill(k)}
-    if texts is not None:
-        look |= {"text": np.array(texts, dtype=object), "textposition": "outside"}
-        look |= {"cliponaxis": False, "constraintext": "none"}
+    look |= {"text": np.array(texts, dtype=object), "textposition": "outside"}
+    look |= {"cliponaxis": False, "constraintext": "none"}
     figure.add_bar(x=lengths, y=rows, **look, **hover(says))
 
 

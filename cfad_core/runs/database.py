@@ -62,6 +62,8 @@ def _bring_up(engine: sa.Engine, home: Path) -> None:
 def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode = WAL")  # readers do not wait for a writer
     connection.execute("PRAGMA synchronous = NORMAL")
+    # The log of changes stays below 200 kB or so: on a full disk there is room left to write down how an audit ended.
+    connection.execute("PRAGMA wal_autocheckpoint = 50")
     connection.execute("PRAGMA busy_timeout = 30000")
     connection.execute("PRAGMA foreign_keys = ON")
 

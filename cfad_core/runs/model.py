@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeGuard, get_args
 import sqlalchemy as sa
 
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.stability_files import ONE_ENGINE
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.data.roles import ColumnRoles
@@ -196,6 +197,11 @@ class AuditRecord:
     @cached_property
     def threshold(self) -> ChosenThreshold | None:
         return None if self.threshold_entry is None else ChosenThreshold.from_dict(self.threshold_entry)
+
+    @property
+    def is_of_older_engine(self) -> bool:
+        """Whether it was made before every variable had a mechanism of its own: its numbers mean something else."""
+        return self.status == "done" and self.schema_version < ONE_ENGINE
 
     @property
     def seconds(self) -> float | None:

@@ -90,16 +90,21 @@ def audit_figures(names: list[str]) -> dict[str, go.Figure]:
     return {
         "graph": graph_figure(names, strengths, names[0] if names else "", names[1:2]),
         "how often": graph_figure(
-            names, strengths, names[0] if names else "", [], found=(strengths * 3).astype(np.int64), graphs=7
+            names,
+            strengths,
+            names[0] if names else "",
+            [],
+            found=((strengths * 3).astype(np.int64), 7),
+            is_open=strengths > 0.0,
         ),
         "reach": reach_figure(dict.fromkeys(names, 0.5), names[1:2], 20),
-        "edge cuts": edge_cuts_figure([(name, names[0]) for name in names], parts, 0.5),
+        "edge cuts": edge_cuts_figure([(name, names[0]) for name in names], parts - 1.0),
         "band": tradeoff_figure(dict.fromkeys(looks, band)),
         "adjacency": adjacency_figure(names, strengths),
         "densities": densities_figure(dict.fromkeys(looks, panel), dict.fromkeys(looks, 1.0)),
         "tradeoff": tradeoff_figure({look: tradeoff() for look in looks}, dict.fromkeys(looks, (0.1, 0.2))),
         "training": training_figure(dict.fromkeys(names, (parts, parts)), names[0] if names else "loss"),
-        "contributions": contributions_figure(names, parts, parts, top=4),
+        "contributions": contributions_figure(names, parts, parts, named=parts > 1.0, top=4),
         "rates": rates_figure({name: dict.fromkeys(names, 0.5) for name in names}),
         "comparison": comparison_figure({name: dict.fromkeys(looks, (0.5, 0.1)) for name in names}),
     }

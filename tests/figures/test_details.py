@@ -31,12 +31,28 @@ def test_all_others_add_up_to_the_total() -> None:
     assert "all others" not in contributions_figure(["a"], np.ones(1), np.ones(1)).layout.yaxis.ticktext
 
 
+def test_only_reasons_have_a_bar_of_their_own() -> None:
+    factual, twin = np.array([0.5, 0.2, 0.3, 0.1]), np.array([0.5, 0.2, 0.1, 0.4])
+    named = np.array([False, False, True, True])
+    figure = contributions_figure(["a", "b", "c", "d"], factual, twin, named=named)
+    assert list(figure.layout.yaxis.ticktext) == ["d", "c", "all others"]
+    assert list(figure.data[0].x) == pytest.approx([0.1, 0.3, 0.7])
+    assert list(figure.data[1].x) == pytest.approx([0.4, 0.1, 0.7])
+    assert figure.data[0].hovertext[2] == "all 2 others<br>the person: 0.7"
+    nothing = contributions_figure(["a", "b"], np.ones(2), np.ones(2), named=np.zeros(2, dtype=np.bool_))
+    assert list(nothing.layout.yaxis.ticktext) == ["all others"]
+
+
 def test_rates_that_are_none_say_so() -> None:
-    rates: dict[str, dict[str, float | None]] = {"f": {"flagged": 0.05, "true positives": None}, "m": {"flagged": 0.0}}
+    rates: dict[str, dict[str, float | None]] = {
+        "f": {"flagged": 0.05, "true positives": None},
+        "m": {"flagged": 0.146},
+    }
     figure = rates_figure(rates)
     flagged, hits = figure.data
-    assert list(flagged.y) == [0.05, 0.0]
-    assert list(flagged.text) == ["5.0 %", "0.0 %"]
+    assert list(flagged.y) == [0.05, 0.146]
+    assert list(flagged.text) == ["5.0 %", "15 %"]
+    assert list(flagged.hovertext) == ["f<br>flagged: 5.0 %", "m<br>flagged: 14.6 %"]
     assert list(hits.hovertext) == ["f<br>true positives: n/a", "m<br>true positives: n/a"]
     assert flagged.marker.pattern.shape != hits.marker.pattern.shape
     assert figure.layout.yaxis.tickformat == ".0%"

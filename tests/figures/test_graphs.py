@@ -26,8 +26,8 @@ def test_causes_stand_left_of_effects_in_layers_of_the_longest_path() -> None:
     assert len(set(place.values())) == 5
 
 
-def test_layout_is_the_same_for_any_share_and_any_call() -> None:
-    figures = [graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], min_share=m) for m in (0.0, 0.0, 0.4, 1.0)]
+def test_layout_is_the_same_for_any_strength_and_any_call() -> None:
+    figures = [graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], weakest=w) for w in (0.0, 0.0, 0.4, 1.0)]
     assert len({tuple(sorted(nodes(figure).items())) for figure in figures}) == 1
     assert (
         len({(figure.layout.xaxis.range, figure.layout.yaxis.range, figure.layout.height) for figure in figures}) == 1
@@ -37,9 +37,11 @@ def test_layout_is_the_same_for_any_share_and_any_call() -> None:
 def test_weak_edges_vanish_and_hovers_hold_sign_and_value() -> None:
     everything = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"])
     assert sorted(edge_texts(everything)) == ["a → b: -1.00", "c → b: +0.10", "s → a: +0.31", "s → b: +0.50"]
-    strong = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], min_share=0.4)
+    strong = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], weakest=0.4)
     assert sorted(edge_texts(strong)) == ["a → b: -1.00", "s → b: +0.50"]
     assert len(nodes(strong)) == 5
+    weak = graph_figure(VARIABLES, STRENGTHS / 4.0, "s", ["a", "b"], weakest=0.1)  # a strength, not a share of one
+    assert sorted(edge_texts(weak)) == ["a → b: -0.25", "s → b: +0.12"]
 
 
 def test_edges_from_the_sensitive_variable_are_coloured_and_widths_follow_strength() -> None:
@@ -57,7 +59,7 @@ def test_edges_from_the_sensitive_variable_are_coloured_and_widths_follow_streng
 def test_edges_that_seldom_came_back_are_thin_and_dashed() -> None:
     found = np.where(STRENGTHS != 0.0, 20, 0)
     found[0, 2], found[3, 2], found[1, 2] = 9, 3, 10
-    figure = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], found=found, graphs=20)
+    figure = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], found=(found, 20))
     assert "s → b: +0.50<br>found in 9 of 20 subsamples" in edge_texts(figure)
     dashed = [t for t in figure.data if t.mode == "lines+markers" and t.line.dash == "dash"]
     assert sorted((t.line.color in PALETTE, t.line.width) for t in dashed) == [(False, 1), (True, 1)]
@@ -66,6 +68,28 @@ def test_edges_that_seldom_came_back_are_thin_and_dashed() -> None:
     )
     assert solid.line.width == 6  # of half of the graphs
     assert len(rest) == 1
+
+
+def test_open_directions_have_a_question_mark_and_say_so() -> None:
+    is_open = np.zeros(STRENGTHS.shape, dtype=np.bool_)
+    is_open[1, 2] = is_open[3, 2] = True
+    figure = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], is_open=is_open)
+    (marks,) = (trace for trace in figure.data if trace.name == "direction open (?)")
+    assert list(marks.text) == ["?", "?"]
+    assert marks.showlegend is not False
+    (hovers,) = (trace for trace in figure.data if trace.name == "edges")
+    places = {(x, y): text for x, y, text in zip(hovers.x, hovers.y, hovers.hovertext, strict=True)}
+    marked = {places[point] for point in zip(marks.x, marks.y, strict=True)}
+    says = "<br>direction open: either may be the cause"
+    assert marked == {f"a → b: -1.00{says}", f"c → b: +0.10{says}"}
+    assert sum(says in text for text in edge_texts(figure)) == 2
+    order = [trace.name for trace in figure.data]
+    assert order.index("direction open (?)") < order.index("edges")  # what says it lies on top
+    strong = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], weakest=0.2, is_open=is_open)
+    (marks,) = (trace for trace in strong.data if trace.name == "direction open (?)")
+    assert len(marks.text) == 1
+    clear = graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], is_open=np.zeros_like(is_open))
+    assert "direction open (?)" not in [trace.name for trace in clear.data]
 
 
 def test_an_edge_over_a_node_goes_around_it() -> None:

@@ -18,14 +18,16 @@ def test_reach_distinguishes_what_this_graph_reaches() -> None:
 
 
 def test_what_goes_with_an_edge() -> None:
-    figure = edge_cuts_figure([("s", "a"), ("a", "b")], np.array([0.3, 0.05]), 0.1)
-    bars, whole, labels = figure.data
-    assert list(figure.layout.yaxis.ticktext) == ["a → b", "s → a"]
-    assert list(bars.x) == [0.05, 0.3]
-    assert bars.hovertext[0] == "without a → b<br>changed: 5.0 %, with all edges 10.0 %"
-    assert list(whole.x) == [0.1, 0.1]
-    assert list(labels.text) == ["\u20025.0 %", "\u200230.0 %"]
-    assert list(labels.x) == [0.05, 0.3]
-    close = edge_cuts_figure([("s", "a")], np.array([0.099]), 0.1)
-    assert list(close.data[2].x) == [0.1]  # beside the line, not under it
-    assert_stands_on_any_page(edge_cuts_figure([("s", "a")], np.zeros(1), 0.0))
+    figure = edge_cuts_figure([("s", "a"), ("a", "b"), ("s", "b")], np.array([0.25, 0.6, -0.1]))
+    (bars,) = figure.data
+    assert list(figure.layout.yaxis.ticktext) == ["a → b", "s → a", "s → b"]
+    assert list(bars.x) == [0.6, 0.25, -0.1]
+    assert list(bars.text) == ["60 %", "25 %", "-10 %"]
+    assert bars.hovertext[0] == "a → b<br>60 % of the change goes with it"
+    assert bars.hovertext[2] == "s → b<br>works against the others: without it, 10 % more outcomes change"
+    low, high = figure.layout.xaxis.range
+    assert low < -0.1  # room for the text beside the bar
+    assert high > 1.0
+    assert edge_cuts_figure([("s", "a")], np.array([0.5])).layout.xaxis.range[0] == 0.0
+    assert len(edge_cuts_figure([("s", f"v{k}") for k in range(99)], np.zeros(99)).layout.yaxis.ticktext) == 14
+    assert_stands_on_any_page(edge_cuts_figure([("s", "a")], np.zeros(1)))

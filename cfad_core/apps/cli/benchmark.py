@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 def _compare(options: argparse.Namespace) -> None:
     from cfad_core.core.files import check_file, staged_file
+    from cfad_core.paper.plan import JUDGED
     from cfad_core.paper.problems import check_names, run_benchmark
     from cfad_core.runs.tasks import Task, run_many
 
@@ -85,9 +86,15 @@ def _compare(options: argparse.Namespace) -> None:
             rows = [row for found in run_many(tasks, workers, options.scheduler, progress) for row in found]
     with staged_file(options.out) as path:
         path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    columns = ["auc_pr", "auc_roc", "macro_f1", "changing_ratio", "changing_ratio_independent", "fit_seconds"]
-    print(aligned([["dataset", "method", "seed", *columns], *([*_cells(row, columns)] for row in rows)]))
+    columns = {
+        "auc_pr": "AUC-PR",
+        "auc_roc": "AUC-ROC",
+        "macro_f1": "Macro-F1",
+        JUDGED: "outcome changes",
+        "fit_seconds": "seconds",
+    }
+    print(aligned([["dataset", "method", "seed", *columns.values()], *([*_cells(row, columns)] for row in rows)]))
 
 
-def _cells(row: Mapping[str, Any], columns: list[str]) -> list[str]:
+def _cells(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
     return [row["dataset"], row["method"], str(row["seed"]), *(shown(row[name]) for name in columns)]

@@ -46,7 +46,7 @@ def _list_audits(options: argparse.Namespace) -> None:
         [
             record.id,
             _moment(record.created),
-            record.status,
+            f"{record.status}, older version" if record.is_of_older_engine else record.status,
             f"{record.progress:.0%}",
             record.roles.sensitive,
             record.name,

@@ -44,9 +44,9 @@ def offer_downloads(record: AuditRecord) -> None:
                 label, make, f"{record.id}-{name}", mime, key=f"{record.id}-{name}", width="stretch", on_click="ignore"
             )
     st.caption(
-        "Flags are those at the saved threshold, if there is one; *change* is how likely the outcome changes. In CSV "
-        "files, cells that a spreadsheet would take "
-        "for a formula begin with an apostrophe."
+        "Flags are those at the saved threshold, if there is one; *change* is how likely the outcome changes, by the "
+        "same twins as on the pages. In CSV files, cells that a spreadsheet would take for a formula begin with an "
+        "apostrophe."
     )
 
 

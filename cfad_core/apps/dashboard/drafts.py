@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from cfad_core.apps.dashboard.frame import ASSETS
+from cfad_core.apps.dashboard.assets import ASSETS
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.config import AuditConfig

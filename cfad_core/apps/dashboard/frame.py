@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 
 import streamlit as st
 
+from cfad_core.apps.dashboard.assets import ASSETS
+from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.formats import duration
 from cfad_core.runs.model import AuditRecord, Status
 
-ROOT = Path(__file__).resolve().parents[3]
-ASSETS = ROOT / "assets"
 HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
 GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
 THRESHOLD, METHODS_PAGE, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
@@ -74,7 +74,18 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
         st.stop()
     result = result_or_stop(record)
     heading(record)
+    warn_of_older_engine(record, result)
     return with_usable_threshold(record), result
+
+
+def warn_of_older_engine(record: AuditRecord, result: AuditResult) -> None:
+    """Say that an audit was made by an older version, and offer to run it again; nothing for others."""
+    for finding in result.findings:
+        if finding.code == OLDER_ENGINE:
+            st.warning(as_text(finding.text, 500))
+            if st.button("Run it again with this version", key=f"anew-{record.id}"):
+                choose_audit(again(record.id, record.config, record.name))
+                st.switch_page(TRAIN)
 
 
 def with_usable_threshold(record: AuditRecord) -> AuditRecord:

@@ -13,6 +13,7 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.model import StructuralModel
+from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import counted, percent
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.edge_cuts import EdgeCuts
@@ -39,25 +40,27 @@ def edges_table(result: AuditResult) -> pd.DataFrame:
         [(variables[j], variables[i], float(strengths[j, i])) for j, i in found],
         columns=["cause", "effect", "strength"],
     )
-    if isinstance(result.model, StructuralModel) and not result.config.knowledge.complete:
-        table["direction"] = [_certainty(float(result.model.graph.direction[j, i])) for j, i in found]
+    if (is_open := open_directions(result)) is not None:
+        table["direction"] = ["open" if is_open[j, i] else "clear" for j, i in found]
     if result.stability is not None:
         times = counts(result.stability)
         table[_FOUND] = [f"{times[j, i]} of {len(result.stability.graphs)}" for j, i in found]
     return table.reindex(table["strength"].abs().sort_values(ascending=False).index)
 
 
-def _certainty(share: float) -> str:
-    return "open" if share < OPEN else "clear"
+def open_directions(result: AuditResult) -> Bools | None:
+    """(v, v), edges whose direction the data leave open; None if the graph was given, or that was not examined."""
+    if not isinstance(result.model, StructuralModel) or result.config.knowledge.complete:
+        return None
+    graph = result.model.graph
+    found: Bools = graph.edges & (graph.direction < OPEN)
+    return found
 
 
 def open_edges(result: AuditResult) -> list[tuple[str, str]]:
     """Pairs of variables that depend on each other, where the data leave open which is the cause."""
-    if not isinstance(result.model, StructuralModel) or result.config.knowledge.complete:
-        return []
-    variables, graph = result.model.strengths()[0], result.model.graph
-    found = np.argwhere(graph.edges & (graph.direction < OPEN))
-    return [(variables[j], variables[i]) for j, i in found]
+    found, variables = open_directions(result), result.model.strengths()[0]
+    return [] if found is None else [(variables[j], variables[i]) for j, i in np.argwhere(found)]
 
 
 def ask_for_directions(result: AuditResult) -> None:
@@ -68,7 +71,8 @@ def ask_for_directions(result: AuditResult) -> None:
         rest = f" and {len(pairs) - _NAMED} more" if len(pairs) > _NAMED else ""
         st.info(
             f"The data leave open which is the cause in {counted(len(pairs), 'pair')} of columns: {named}{rest}. Do "
-            "you know which of the two came first? Say so below, and run the audit again."
+            "you know which of the two came first? Say so below (a time order, or an edge that cannot be), and run the "
+            "audit again: twins then rest on what you know, not on a guess."
         )
 
 
@@ -82,7 +86,23 @@ def show_edges(edges: pd.DataFrame) -> None:
     st.caption(f"{len(edges)} edges, the strongest first. Download the table with the button in its corner.")
 
 
-def seldom_found(result: AuditResult) -> str:
+def weakest_shown(result: AuditResult, key: str) -> float:
+    """The slider that hides weak edges: the strength below which they are hidden."""
+    strongest = float(np.abs(result.model.strengths()[1]).max(initial=0.0))
+    highest = 1.0 if isinstance(result.model, StructuralModel) or strongest == 0.0 else strongest
+    label = "Hide edges weaker than this strength"
+    return float(st.slider(label, 0.0, highest, 0.0, highest / 20.0, key=key, help=HELP["strength"]))
+
+
+def marks(result: AuditResult) -> str:
+    """What question marks and thin arrows mean, if there are any."""
+    asked = (
+        " A question mark: the data leave the direction open, either may be the cause." if open_edges(result) else ""
+    )
+    return asked + _seldom_found(result)
+
+
+def _seldom_found(result: AuditResult) -> str:
     """What the thin arrows are, if there are any."""
     strengths, stability = result.model.strengths()[1], result.stability
     if result.config.knowledge.complete:
@@ -159,45 +179,38 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
         st.info(f"In this graph no edge leads away from {sensitive}: there is none to cut.")
         return
     method = choose_method(result, f"what-if-{record.id}")
-    whole, without = cuts.whole[method], cuts.without[method]
-    st.markdown(_carried(cuts, method))
-    st.plotly_chart(edge_cuts_figure(cuts.edges, without, whole), width="stretch", key="what-if")
+    ratio, carried = result.report(method).metrics.changing_ratio, cuts.carried(method)
+    st.markdown(_carried(cuts, method, ratio))
+    if carried is None or ratio is None:
+        return
+    st.plotly_chart(edge_cuts_figure(cuts.edges, carried), width="stretch", key="what-if")
     st.caption(
-        "How many outcomes would change, if one edge carried nothing and all others did. Dotted: with all edges. "
-        f"Counted on {cuts.people:,} people, at the audit's own threshold (quantile {result.config.quantile:g})"
-        + ", one twin of each."
-        + (
-            " Where more outcomes change without an edge, that edge works against the others."
-            if (without > whole).any()
-            else ""
-        )
-        + (f" Shown are the {MOST_BARS} edges that carry most; the table has all." if len(without) > MOST_BARS else "")
+        "How much of the change would be gone, if one edge carried nothing and all others did. Edges of one path carry "
+        f"the same change, so shares need not add up. Compared on one twin each of {cuts.people:,} people, at the "
+        f"audit's own threshold (quantile {result.config.quantile:g})."
+        + (" An edge below 0 works against the others." if (carried < 0.0).any() else "")
+        + (f" Shown are the {MOST_BARS} edges that carry most; the table has all." if len(carried) > MOST_BARS else ""),
+        help=HELP["edge cut"],
     )
     table = pd.DataFrame(cuts.edges, columns=["cause", "effect"])
-    table["changed without it"] = 100.0 * without
-    table["carried by it"] = 100.0 * (whole - without)
-    shown = table.sort_values("carried by it", ascending=False, kind="stable")
-    config = {
-        "changed without it": st.column_config.NumberColumn(format="%.1f %%"),
-        "carried by it": st.column_config.NumberColumn(format="%+.1f points"),
-    }
+    table["share of the change"] = 100.0 * carried
+    shown = table.sort_values("share of the change", ascending=False, kind="stable")
+    config = {"share of the change": st.column_config.NumberColumn(format="%.0f %%", help=HELP["edge cut"])}
     st.dataframe(shown, hide_index=True, width="stretch", height=_height(len(shown)), column_config=config)
 
 
-def _carried(cuts: EdgeCuts, method: str) -> str:
-    """Which single edge carries the verdict, if one does."""
-    carrier, whole = cuts.carrier(method), cuts.whole[method]
-    name = label_of(method)
-    begin = f"With all edges, the outcome by {name} changes for {percent(whole)} of people."
-    if not whole:
-        return f"{begin} There is nothing that an edge could carry."
+def _carried(cuts: EdgeCuts, method: str, ratio: float | None) -> str:
+    """Which single edge carries the number that leads, if one does."""
+    begin = f"With {label_of(method)}, the outcome changes for {percent(ratio)} of people."
+    if not cuts.whole[method] or ratio is None:
+        return f"{begin} By the twins of this graph nobody's does, so there is nothing that an edge could carry."
+    carrier = cuts.carrier(method)
     if carrier is None:
         return f"{begin} No single edge carries half of that by more than chance could explain."
     (cause, effect), share = carrier
-    left = float(cuts.without[method][cuts.edges.index((cause, effect))])
     return (
-        f"{begin} The edge **{as_text(cause, 60)} → {as_text(effect, 60)}** alone carries {percent(share, 0)} of that: "
-        f"without it, {percent(left)} would. Whether this edge exists decides the verdict."
+        f"{begin} The edge **{as_text(cause, 60)} → {as_text(effect, 60)}** alone carries about {percent(share, 0)} of "
+        "that. Whether this edge exists decides the verdict."
     )
 
 

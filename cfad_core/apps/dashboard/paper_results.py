@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cfad_core.apps.dashboard.frame import ASSETS
+from cfad_core.apps.dashboard.assets import ASSETS
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import duration

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
+from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.detectors.protocol import explain_people
 from cfad_core.evaluation.plausibility import Plausibility
 
 CHANGES, IMPLAUSIBLE = "whose outcome may change", "whose twin is implausible"
+NOTICEABLE = 0.05  # share of a score from which on a column matters
 _LISTED = 1000
 
 
@@ -82,23 +86,79 @@ def side_by_side(result: AuditResult, table: pd.DataFrame, person: int) -> pd.Da
     x, twin = result.people.factual[[person]], result.people.counterfactual[[person]]
     decoded = result.encoding.decode(twin, x, cells)
     names = [result.encoding.sensitive, *(variable.name for variable in result.encoding.variables)]
-    before, after = (_shown(frame, names) for frame in (cells, decoded.rows))
-    clipped = ["clipped to what was seen" if name in decoded.clipped else "" for name in names]
-    moved = [first != second for first, second in zip(before, after, strict=True)]
-    values = {"column": names, "the person": before, "the twin": after, "note": clipped, "moved": moved}
-    return pd.DataFrame(values)
+    pairs = [(cells[name].iloc[0], decoded.rows[name].iloc[0]) for name in names]
+    shown = [_shown(*pair) for pair in pairs]
+    return pd.DataFrame(
+        {
+            "column": names,
+            "the person": [before for before, _ in shown],
+            "the twin": [after for _, after in shown],
+            "note": ["clipped to what was seen" if name in decoded.clipped else "" for name in names],
+            "moved": [_differ(*pair) for pair in pairs],
+        }
+    )
 
 
-def _shown(frame: pd.DataFrame, names: list[str]) -> list[str]:
-    cells = [frame[name].iloc[0] for name in names]
-    return ["" if pd.isna(cell) else f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in cells]
+def _differ(before: object, after: object) -> bool:
+    if pd.isna(before) or pd.isna(after):  # type: ignore[call-overload]
+        return bool(pd.isna(before) != pd.isna(after))  # type: ignore[call-overload]
+    return str(before) != str(after) and before != after
 
 
-def contributions_of(result: AuditResult, method: str, person: int) -> tuple[list[str], Floats] | None:
-    """The variables, and the part of each in the score of the person and of their twin; shape (2, variables).
+def _shown(before: object, after: object) -> tuple[str, str]:
+    """Two cells as text: numbers with six digits, or with as many as distinguish them."""
+    short = _text(before, 6), _text(after, 6)
+    return short if short[0] != short[1] or not _differ(before, after) else (_text(before, 17), _text(after, 17))
 
-    None if the method's score is no sum over columns.
+
+def _text(cell: object, digits: int) -> str:
+    if pd.isna(cell):  # type: ignore[call-overload]
+        return ""
+    return f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell)
+
+
+def pair_file(result: AuditResult, table: pd.DataFrame, person: int) -> bytes:
+    """The person's row and their twin's as a CSV file: put through ``score``, each gets the score that is shown."""
+    cells = table.iloc[[int(result.people.row[person])]].reset_index(drop=True)
+    x, twin = result.people.factual[[person]], result.people.counterfactual[[person]]
+    rows = pd.concat([cells, result.encoding.decode(twin, x, cells).rows], ignore_index=True)
+    rows.insert(0, _unused("who", rows), ["the person", "the twin"])
+    return safe_for_spreadsheets(rows).to_csv(index=False).encode("utf-8-sig")
+
+
+def _unused(name: str, table: pd.DataFrame) -> str:
+    """The name, longer if a column has it."""
+    while name in table:
+        name += "_"
+    return name
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What the scores of a person and of their twin are made of.
+
+    Attributes
+    ----------
+    variables : their names
+    parts : (2, v), what each adds to the person's score and to the twin's
+    moved : (v,), whether it differs between the two
     """
+
+    variables: list[str]
+    parts: Floats
+    moved: Bools
+
+    @property
+    def named(self) -> Bools:
+        """(v,), those that may be called a reason: they moved, or carry a noticeable share of either score."""
+        size = np.abs(self.parts)
+        share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
+        found: Bools = self.moved | (share >= NOTICEABLE).any(axis=0)
+        return found
+
+
+def reasons_of(result: AuditResult, method: str, person: int) -> Reasons | None:
+    """What the two scores are made of; None if the method's score is no sum over columns."""
     both = np.concatenate([result.people.factual[[person]], result.people.counterfactual[[person]]])
     parts = explain_people(result.detectors.get(method), both)
     if parts is None:
@@ -108,4 +168,6 @@ def contributions_of(result: AuditResult, method: str, person: int) -> tuple[lis
     summed: Floats = np.zeros((2, len(names)))
     for which, line in enumerate(parts):
         np.add.at(summed[which], member, line)
-    return names, summed
+    moved = np.zeros(len(names), dtype=np.bool_)
+    np.logical_or.at(moved, member, both[0, 1:] != both[1, 1:])
+    return Reasons(names, summed, moved)

@@ -10,8 +10,9 @@ from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.tables import metrics_table, show_metrics
-from cfad_core.apps.dashboard.uncertainty import show_verdicts
+from cfad_core.apps.dashboard.tables import show_metrics
+from cfad_core.apps.dashboard.uncertainty import choose_evidence, show_verdicts
+from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
 from cfad_core.detectors.registry import METHODS
@@ -109,17 +110,21 @@ def finished_view(record: AuditRecord) -> None:
     """A finished audit: its headline, and the way on."""
     result = frame.result_or_stop(record)
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
+    frame.warn_of_older_engine(record, result)
     _ways_on()
     show_verdicts(result)
-    show_metrics(metrics_table(result))
+    choose_evidence(result, f"evidence-{record.id}")
+    show_metrics(result)
     judges = "their true twins" if result.people.truth is not None else "causal models that no detector knows"
     st.caption(
-        f"{len(result.people.row):,} people judged. *outcome changes*: share of people whose outcome would change, had "
-        f"they belonged to the other group, by {judges}."
+        f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of training "
+        "scores. *outcome changes*: share of people whose outcome would change, had they belonged to the other group, "
+        f"by {judges}."
     )
     with st.expander("Run it again"):
         run_with_seeds(record)
-    for _, text in merge_alike([notice for notice in result.findings if notice.severity == "warning"]):
+    others = [finding for finding in result.findings if finding.code != OLDER_ENGINE]
+    for _, text in merge_alike([finding for finding in others if finding.severity == "warning"]):
         st.warning(text)
     if st.button("Audit another table"):
         st.session_state.pop("audit", None)

@@ -12,11 +12,12 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.config import DEFAULT_METHODS
 from cfad_core.core.formats import percent
-from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
 from cfad_core.runs.model import AuditRecord
+
+_VERDICT_HELP = f"{HELP['verdict']} Of CFAD, if the audit has it, at the audit's own threshold."
 
 
 def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRecord | None:
@@ -39,7 +40,7 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         selection_mode="single-row",
         key=f"{key}-{hash(tuple(record.id for record in records))}",  # another list, another selection
         column_config={
-            "verdict": st.column_config.TextColumn(width="large"),
+            "verdict": st.column_config.TextColumn(width="large", help=_VERDICT_HELP),
             "created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         },
     )
@@ -57,17 +58,10 @@ def verdict(record: AuditRecord) -> str:
     """What a finished audit found, in one careful line."""
     if not record.metrics:
         return ""
+    if record.is_of_older_engine:  # the numbers that were stored then are others than those its pages show now
+        return "Made by an older version, whose twins need not be legal people: run it again."
     chosen = record.metrics.get("cfad") or next(iter(record.metrics.values()))
-    if chosen.get("verdict"):
-        return str(chosen["verdict"])
-    parts, n = [], 0
-    usual = {method: record.metrics[method] for method in DEFAULT_METHODS if method in record.metrics}
-    for method, metrics in (usual or record.metrics).items():
-        # an audit of an older version has a ratio by its judge, which is the better one
-        ratio, n = metrics.get("changing_ratio_independent", metrics["changing_ratio"]), metrics["n"]
-        if ratio is not None:
-            parts.append(f"{label_of(method)} {percent(ratio)}")
-    return f"outcome changes for {', '.join(parts)} of {n:,} people"
+    return str(chosen.get("verdict", ""))
 
 
 def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> pd.DataFrame:
@@ -79,15 +73,39 @@ def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> 
     return pd.DataFrame(rows).T.dropna(axis=1, how="all").astype(float)  # without labels there is no F1 or AUC
 
 
-def show_metrics(table: pd.DataFrame) -> None:
-    """Metrics with three digits, the best of each column in bold, and what each of them is."""
+def intervals_of(result: AuditResult, methods: Sequence[str] | None = None) -> dict[str, str]:
+    """By the label of each method, the interval of how often the outcome changes; empty if it was not measured."""
+    found = {}
+    for method in result.scores if methods is None else methods:
+        report = result.report(method)
+        if report.intervals is not None:
+            span = report.intervals.changing_ratio
+            found[report.label] = "n/a" if span is None else f"{span.low:.3f} to {span.high:.3f}"
+    return found
+
+
+def show_metrics(result: AuditResult, methods: Sequence[str] | None = None) -> None:
+    """Metrics with three digits, the best of each column in bold, and what each of them is; the interval last."""
+    table, spans = metrics_table(result, methods), intervals_of(result, methods)
     shown = [metric for metric in HEADLINE.values() if metric.label in table]
     high: list[Hashable] = [metric.label for metric in shown if metric.good == "high"]
     low: list[Hashable] = [metric.label for metric in shown if metric.good == "low"]
-    styled = table.style.format("{:.3f}", na_rep="n/a").highlight_max(subset=high, props="font-weight: bold")
-    styled = styled.highlight_min(subset=low, props="font-weight: bold")
+    numbers: list[Hashable] = list(table)
     config = {metric.label: st.column_config.Column(help=HELP[metric.term]) for metric in shown}
+    if spans:
+        name = interval_kind(result)
+        table[name] = [spans[label] for label in table.index]
+        config[name] = st.column_config.Column(help=HELP["interval"])
+    styled = table.style.format("{:.3f}", subset=numbers, na_rep="n/a")
+    styled = styled.highlight_max(subset=high, props="font-weight: bold")
+    styled = styled.highlight_min(subset=low, props="font-weight: bold")
     st.dataframe(styled, width="stretch", column_config=config)
+
+
+def interval_kind(result: AuditResult) -> str:
+    """What the bounds are: few subsamples have no 90 % interval."""
+    count = 0 if result.stability is None else len(result.stability.graphs)
+    return "90 % interval" if count >= ENOUGH else "lowest to highest"
 
 
 def show_groups(report: MethodReport, threshold: float) -> None:

@@ -2,55 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.method_choice import choose_method
+from cfad_core.apps.dashboard.tables import interval_kind
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import percent
-from cfad_core.evaluation.intervals import ENOUGH, Interval
+from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.plausibility import Plausibility
 from cfad_core.runs.model import AuditRecord
 
 LONGEST = 2000  # of a verdict, which names columns
 
 
-def show_uncertainty(result: AuditResult, report: MethodReport, threshold: float) -> None:
-    """Below the tiles: the interval, what is left without implausible twins, and what else supports the number."""
-    stability = report.stability
-    if stability is None:
-        st.page_link(frame.GRAPH, label="The uncertainty was not measured: measure it on the Causal graph page.")
-        _show_evidence(report, threshold)
-        return
-    if no_path(result):
-        st.caption(f"None of {len(stability.graphs)} subsamples shows a path either: nobody's outcome can change.")
-        return
-    found = report.changing_ratio_interval(threshold)
-    far, plausible = int(stability.plausibility.far.sum()), report.plausible_changing_ratio(threshold)
-    one, two = st.columns(2)
-    if found is not None:
-        one.caption(f"**{span(found)}**: {interval_name(result)}", help=HELP["interval"])
-    if not far:
-        words = "Every twin is plausible"
-    elif plausible is None:
-        words = "All twins are implausible"
-    else:
-        people = "1 person" if far == 1 else f"{far:,} people"
-        words = f"**{percent(plausible)}** without {people} whose twin is implausible"
-    two.caption(words, help=HELP["plausible twin"])
-    _show_evidence(report, threshold)
-
-
-def _show_evidence(report: MethodReport, threshold: float) -> None:
-    """What supports the number, a sentence each."""
-    lines = report.evidence_lines_at(threshold)
+def show_evidence(result: AuditResult, report: MethodReport, threshold: float, title: str) -> None:
+    """What supports the number that leads, or speaks against it, a sentence each."""
+    lines = [*report.evidence_lines_at(threshold), *_plausible(report, threshold)]
     if lines:
-        with st.expander("How far to trust this number"):
-            st.markdown("\n".join(f"- {as_text(line, LONGEST)}" for line in lines))
+        with st.expander(title):
+            _list(lines)
+    if result.stability is None:
+        st.page_link(frame.GRAPH, label="The uncertainty was not measured: measure it on the Causal graph page.")
+
+
+def choose_evidence(result: AuditResult, key: str) -> None:
+    """The same for a method that is chosen, at the audit's own threshold."""
+    with st.expander("How far to trust these numbers"):
+        report = result.report(choose_method(result, key))
+        _list([*report.evidence_lines_at(report.threshold), *_plausible(report, report.threshold)])
+
+
+def _list(lines: Sequence[str]) -> None:
+    st.markdown("\n".join(f"- {as_text(line, LONGEST)}" for line in lines) or "Nothing was measured.")
+
+
+def _plausible(report: MethodReport, threshold: float) -> list[str]:
+    """What is left of the number without people whose shown twin is implausible."""
+    if report.stability is None or report.scores.truth is not None:
+        return []
+    far, ratio = int(report.stability.plausibility.far.sum()), report.plausible_changing_ratio(threshold)
+    if not far:
+        return ["The twin that is shown of every person is plausible."]
+    if ratio is None:
+        return ["The twins that are shown are all implausible: what a detector says of them says little."]
+    people = "1 person" if far == 1 else f"{far:,} people"
+    return [f"Without {people} whose shown twin is implausible, it would be {percent(ratio)}."]
+
+
+def interval_caption(result: AuditResult, report: MethodReport, threshold: float) -> str:
+    """The interval of the number that leads, at a threshold; empty if it was not measured."""
+    if no_path(result) and result.stability is not None:
+        return f"None of {len(result.stability.graphs)} subsamples shows a path either: nobody's outcome can change."
+    found = report.changing_ratio_interval(threshold)
+    return "" if found is None else f"**{span(found)}**: {interval_name(result)}"
 
 
 def no_path(result: AuditResult) -> bool:
@@ -66,7 +78,7 @@ def span(found: Interval, digits: int = 1) -> str:
 def interval_name(result: AuditResult) -> str:
     """What the bounds are: few subsamples have no 90 % interval."""
     count = 0 if result.stability is None else len(result.stability.graphs)
-    return f"90 % interval of {count} subsamples" if count >= ENOUGH else f"lowest to highest of {count} subsamples"
+    return f"{interval_kind(result)} of {count} subsamples"
 
 
 def show_verdicts(result: AuditResult) -> None:
