@@ -86,7 +86,9 @@ def fit_ordered(X: Floats, y: NDArray[np.intp], levels: int) -> OrderedFit:
         for_weights = columns.T @ (rise - fall) / n + _RIDGE / n * weights
         return value, np.concatenate([for_cuts, for_weights])
 
-    found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": _PRECISION / n})
+    found = minimize(
+        value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": _PRECISION / n}
+    )
     cuts, weights = unpack(found.x)
     weights = weights / scale
     likelihood = -float(found.fun) + 0.5 * _RIDGE / n * float((weights * scale) @ (weights * scale))

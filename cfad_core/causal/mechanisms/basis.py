@@ -16,7 +16,7 @@ from cfad_core.causal.spline import Spline
 from cfad_core.core.arrays import Floats
 
 _COARSE, _FINE = 5, 11  # knots of the two splines
-_CLIPPED = 0.001  # share at either end that a straight line does not follow
+_FAR = 5.0  # standard deviations from the middle, that a straight line does not follow people beyond
 _COMMON = 0.1  # share of people that have one value, from which it acts on its own
 _DISTINCT = 20  # values of a number that may have such an atom
 
@@ -141,9 +141,7 @@ def fit_number_basis(cells: Floats) -> NumberBasis:
     distinct = len(np.unique(known))
     blank = NumberBasis(
         marginal=marginal,
-        clip=np.quantile(known, [_CLIPPED, 1.0 - _CLIPPED])
-        if distinct > _DISTINCT
-        else np.array([known.min(), known.max()]),
+        clip=_usual_range(known),
         coarse=_spline_knots(z, min(_COARSE, distinct)),
         fine=_spline_knots(z, min(_FINE, distinct)),
         atom=common_value(known),
@@ -155,6 +153,13 @@ def fit_number_basis(cells: Floats) -> NumberBasis:
     spread = raw.std(axis=1)
     fields = {name: getattr(blank, name) for name in ("marginal", "clip", "coarse", "fine", "atom", "has_missing")}
     return NumberBasis(**fields, shift=raw.mean(axis=1), scale=np.where(spread > 1e-9, spread, 1.0))
+
+
+def _usual_range(known: Floats) -> Floats:
+    """(2,), within which a straight line follows the numbers: one far outlier would set its slope otherwise."""
+    low, middle, high = np.quantile(known, [0.25, 0.5, 0.75])
+    spread = float(high - low) / 1.349 or float(known.std())  # of the middle half, as if it were normal
+    return np.array([max(known.min(), middle - _FAR * spread), min(known.max(), middle + _FAR * spread)])
 
 
 def common_value(known: Floats) -> float:
