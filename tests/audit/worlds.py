@@ -7,6 +7,7 @@ import pandas as pd
 
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.config import (
     AuditConfig,
     BaselineConfig,
@@ -19,7 +20,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.evaluation.plausibility import Plausibility
-from tests.conftest import make_people
+from tests.conftest import identity_spline, make_people
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
 
@@ -53,7 +54,7 @@ def make_jobs(n: int, seed: int) -> pd.DataFrame:
 
 
 def make_stability() -> Stability:
-    """Four graphs over S, A, B; people 0, 2 and 3 of four."""
+    """Four graphs over S, A, B; three of four people were judged."""
     graphs = np.zeros((4, 3, 3))
     graphs[0, 0, 1], graphs[0, 1, 2] = 0.5, 0.2  # S -> A -> B
     graphs[1, 0, 1] = 0.7  # S -> A
@@ -64,9 +65,8 @@ def make_stability() -> Stability:
         variables=("S", "A", "B"),
         sensitive="S",
         graphs=graphs,
-        people=np.array([0, 2, 3]),
-        twin_scores={method: rng.normal(size=(4, 3)) for method in ("ae", "lof-2")},
         returned={"ae": np.array([[0.9, 0.1, 0.9], [0.1, 0.1, 0.9]]), "lof-2": rng.normal(size=(2, 3))},
+        returned_by_same={"ae": np.array([[0.9, 0.1, 0.2]] * 2), "lof-2": rng.normal(size=(2, 3))},
         plausibility=Plausibility(
             out_of_range=np.array([True, False, False, False]),
             between_levels=np.array([True, True, False, False]),
@@ -82,3 +82,10 @@ def make_stability() -> Stability:
         ),
         seed=11,
     )
+
+
+def linear_model(to_a: float, a_to_b: float) -> AdditiveModel:
+    """A = to_a S + u, B = a_to_b A + u: twins by hand."""
+    weights = np.zeros((3, 3))
+    weights[0, 1], weights[1, 2] = to_a, a_to_b
+    return AdditiveModel(("S", "A", "B"), "S", weights, np.zeros(3), identity_spline(-40.0, 40.0))
