@@ -28,12 +28,13 @@ from cfad_core.causal.model import Graph, StructuralModel, fit_bases, fit_mechan
 from cfad_core.causal.strengths import edge_strengths
 from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.config import DiscoveryConfig, Knowledge
-from cfad_core.core.progress import Progress
+from cfad_core.core.progress import Only, Progress
 from cfad_core.core.threads import one_thread
 
 CausalModel: TypeAlias = StructuralModel | AdditiveModel
 
 STAGE = "mechanisms"
+DISCOVERY = "discovery"  # all of the search, whichever way
 _MOST_CAUSES = 8  # of a saturated mechanism
 _AS_GOOD = 10.0  # log-likelihood that a graph may lack and still be as good: about the price of an edge
 DEPENDS = 0.01  # adjusted p-value below which a variable depends on the sensitive attribute beyond chance
@@ -134,7 +135,7 @@ class Learner:
         """Edges (v, v), the share of equally good graphs in which each points this way, and what the search found."""
         if self.orders is None and self.shared is None:
             return self.required, self.required.astype(np.float64), None
-        shared = None if self.shared is None else self.shared.edges(rows, seed, progress)
+        shared = None if self.shared is None else self.shared.edges(rows, seed, Only(progress, DISCOVERY))
         if self.orders is None:
             assert shared is not None
             return shared, shared.astype(np.float64), None
