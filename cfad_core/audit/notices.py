@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from cfad_core.audit.report import MethodReport
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.learning import CausalModel
-from cfad_core.core.arrays import Bools
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
+from cfad_core.core.formats import listed
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
 from cfad_core.detectors.adapter import ForeignDetector, scores_row_by_row
@@ -17,6 +20,7 @@ from cfad_core.detectors.protocol import AnyDetector, TrainingRows
 from cfad_core.evaluation.verdict import USELESS_AUC, USELESS_FLAG_RATE
 
 OLDER_ENGINE = "older-engine"
+_EXPECTED = 8.0  # people whom a group should have with a level, that it is worth a word if it has none
 _SCALED = {
     "raw": "Columns share a scale; all are divided by one common factor before learning.",
     "range": "Columns have different scales or few values; each is mapped to [-3, 3] before learning.",
@@ -47,6 +51,37 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
                 "found by score matching where all columns are continuous.",
             )
         )
+    return notices
+
+
+def overlap_notices(encoding: Encoding, train: Floats) -> list[Finding]:
+    """About values that one group never has: twins have nobody there to be compared with.
+
+    Parameters
+    ----------
+    train : (n, d), the encoded training rows
+    """
+    first, second = train[train[:, 0] < 0.0], train[train[:, 0] > 0.0]
+    notices, start = [], 1
+    for variable in encoding.variables:
+        columns = slice(start, start + len(variable.columns))
+        start = columns.stop
+        for group, own, other in ((0, first, second), (1, second, first)):
+            here, there = own[:, columns], other[:, columns]
+            values, counts = np.unique(there, axis=0, return_counts=True)
+            if variable.kind != "category" and len(np.unique(here, axis=0)) == 1 and len(values) > 1:
+                what = f"everybody of group '{encoding.groups[group]}' has the same '{variable.name}'"
+            elif variable.kind == "category":
+                expected = counts * len(here) / max(1, len(there))
+                absent = [k for k in np.flatnonzero(expected >= _EXPECTED) if not (here == values[k]).all(axis=1).any()]
+                if not absent:
+                    continue
+                levels = [variable.level_of(values[k]) for k in absent]
+                what = f"nobody of group '{encoding.groups[group]}' has '{variable.name}' = {listed(levels)}"
+            else:
+                continue
+            message = f"No overlap: {what}. What twins would be there cannot be learned from this table."
+            notices.append(Finding("no-overlap", "warning", message))
     return notices
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.audit.notices import data_notices
+from cfad_core.audit.notices import data_notices, overlap_notices
 from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidDataError
@@ -97,6 +97,7 @@ def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> AuditRows
             *validation.findings,
             *_unknown_categories(encoding, testing),
             *data_notices(encoding, train_is_anomaly, selected),
+            *overlap_notices(encoding, train),
         ),
         digest=given.digest,
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
-from cfad_core.evaluation.bounds import Bounds, flag_rate_bounds
+from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rate_bounds
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
 from cfad_core.evaluation.intervals import Interval, Intervals, ResampledScores, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
@@ -202,8 +202,13 @@ class MethodReport:
         return self._bounded(interval(self.resampled.changing_ratio(np.array([threshold]))[:, 0]), threshold)
 
     def _bounded(self, found: Interval | None, threshold: float) -> Interval | None:
+        """The interval, no further than the bounds allow, and never without the number itself."""
+        ratio = self.metrics_at(threshold).changing_ratio
+        if found is None or ratio is None:
+            return found
         bounds = self.bounds_at(threshold)
-        return found if found is None or bounds is None else bounds.clip(found)
+        within = found if bounds is None else bounds.clip(found)
+        return Interval(min(within.low, ratio), max(within.high, ratio))
 
     def bounds_at(self, threshold: float) -> Bounds | None:
         """What the flag rates of the groups allow without any causal model; None where that does not hold."""
@@ -258,7 +263,7 @@ class MethodReport:
         metrics, basis, stability, checks = self.metrics_at(threshold), self.basis, self.stability, self.basis.checks
         known: dict[str, Any] = {}
         bounds = self.bounds_at(threshold)
-        wide = None if bounds is None else bounds.with_sampling()
+        wide = None if bounds is None else bounds.with_sampling(REFUTING_ERRORS)
         if stability is not None:
             known = {
                 "interval": self.changing_ratio_interval(threshold),

@@ -31,12 +31,13 @@ from cfad_core.causal.model import Graph, StructuralModel, fit_bases, fit_mechan
 from cfad_core.causal.strengths import edge_strengths
 from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.config import DiscoveryConfig, Knowledge
-from cfad_core.core.progress import Progress
+from cfad_core.core.progress import Only, Progress
 from cfad_core.core.threads import one_thread
 
 CausalModel: TypeAlias = StructuralModel | AdditiveModel
 
 STAGE = "mechanisms"
+DISCOVERY = "discovery"  # all of the search, whichever way
 _MOST_CAUSES = 8  # of a saturated mechanism
 _AS_GOOD = 10.0  # log-likelihood that a graph may lack and still be as good: about the price of an edge
 DEPENDS = 0.01  # adjusted p-value below which a variable depends on the sensitive attribute beyond chance
@@ -113,7 +114,7 @@ class Learner:
         self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None = None
     ) -> tuple[StructuralModel, LearnedGraph | None]:
         """The model of all rows, or of some, and the graph that searches on parts of the rows start from."""
-        shared = None if self.shared is None else self.shared.learn(rows, seed, progress)
+        shared = None if self.shared is None else self.shared.learn(rows, seed, Only(progress, DISCOVERY))
         if shared is not None and self.trusts_shared:
             return self._of_chosen_rows(shared, rows, seed), None
         edges, direction, found = self._graph(rows, seed, progress, start, shared)

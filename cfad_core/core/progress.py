@@ -70,6 +70,14 @@ class Silent(Progress):
         self._inner.check(self._stage)
 
 
+class Only(Silent):
+    """Passes on what one stage reports, and nothing of other work that is part of it."""
+
+    def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
+        if stage == self._stage:
+            self._inner.report(stage, step, total, values)
+
+
 class DoneShare:
     """How much of a piece of work is done, by its stages' usual shares of the time. Never falls.
 

@@ -68,6 +68,10 @@ class Variable:
         """The columns of a missing number, its fill value and its mark; None of a variable that marks none."""
         return kind_named(self.kind).missing_as(self)
 
+    def level_of(self, columns: Floats) -> str:
+        """The level of a category whose columns (k,) are these."""
+        return self.levels[0 if len(self.levels) <= 2 and columns[0] <= 0.0 else int(columns.argmax())]
+
     def is_out_of_range(self, columns: Floats) -> Bools:
         """Which rows of columns (n, k) have a number beyond all that training saw."""
         return kind_named(self.kind).is_out_of_range(self, columns)

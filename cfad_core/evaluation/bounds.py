@@ -12,7 +12,8 @@ import numpy as np
 
 from cfad_core.evaluation.intervals import Interval
 
-_Z = 1.6449  # a 90 % interval is so many standard errors to either side
+USUAL_ERRORS = 1.645  # standard errors that a number is beyond by chance once in twenty times
+REFUTING_ERRORS = 3.0  # by chance once in 700 times: several numbers are looked at
 _ROUNDING = 1e-12  # of sums of rates
 
 
@@ -30,9 +31,9 @@ class Bounds:
     high: float
     error: float = 0.0
 
-    def with_sampling(self) -> Bounds:
-        """The bounds, each moved outwards by 1.645 standard errors."""
-        return Bounds(max(0.0, self.low - _Z * self.error), min(1.0, self.high + _Z * self.error))
+    def with_sampling(self, errors: float = USUAL_ERRORS) -> Bounds:
+        """The bounds, each moved outwards by some standard errors."""
+        return Bounds(max(0.0, self.low - errors * self.error), min(1.0, self.high + errors * self.error))
 
     def contains(self, interval: Interval) -> bool:
         """Whether the whole interval lies within the bounds, up to sampling."""

@@ -14,7 +14,7 @@ from cfad_core.apps import cli
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.runs.store import Store
-from tests.apps.pages import FULL, QUICK, ROLES, finish, people
+from tests.apps.pages import FULL, MIXED_ROLES, QUICK, ROLES, finish, mixed_people, people
 from tests.conftest import make_people
 
 
@@ -46,6 +46,22 @@ def done(home: Path, finished_home: tuple[Path, str, str]) -> tuple[str, str]:
     folder, *audits = finished_home
     shutil.copytree(folder, home)
     return audits[0], audits[1]
+
+
+@pytest.fixture(scope="session")
+def mixed_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store with an audit of people with all kinds of columns, missing cells and rare levels."""
+    home = tmp_path_factory.mktemp("mixed") / "home"
+    with Store(home) as store:
+        audit = finish(store, mixed_people(), MIXED_ROLES, QUICK.replace(subsamples=4), "Mixed")
+    return home, audit
+
+
+@pytest.fixture
+def mixed(home: Path, mixed_home: tuple[Path, str]) -> str:
+    """The id of that audit, in a store of this test's own."""
+    shutil.copytree(mixed_home[0], home)
+    return mixed_home[1]
 
 
 @pytest.fixture

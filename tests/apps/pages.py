@@ -14,7 +14,14 @@ from streamlit.testing.v1.element_tree import Button, Multiselect
 
 from cfad_core.audit.folder import save_audit
 from cfad_core.audit.run import run_audit
-from cfad_core.core.config import AuditConfig, BaselineConfig, DcfodConfig, DetectorConfig, FairodConfig
+from cfad_core.core.config import (
+    AuditConfig,
+    BaselineConfig,
+    DcfodConfig,
+    DetectorConfig,
+    DiscoveryConfig,
+    FairodConfig,
+)
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import METHODS
@@ -58,6 +65,26 @@ def people(n: int = 400) -> pd.DataFrame:
     return table.assign(job=rng.choice(["clerk", "nurse", "smith"], n), age=rng.integers(18, 80, n))
 
 
+def mixed_people(n: int = 400) -> pd.DataFrame:
+    """Whole numbers, many zeros, missing cells that the group causes, rare levels, yes and no, and dates."""
+    rng = np.random.default_rng(7)
+    second = rng.random(n) < 0.5
+    hours = np.rint(rng.normal(np.where(second, 41.0, 36.0), 4.0)).astype(np.int64)
+    job = np.where(rng.random(n) < np.where(second, 0.3, 0.6), "office", rng.choice(["care", "transport", "trade"], n))
+    job[rng.choice(n, 6, replace=False)] = [f"rare {k}" for k in range(6)]
+    pay = pd.Series(np.round(np.exp(rng.normal(3.0 + 0.03 * hours, 0.4)), 2))
+    gain = np.where(rng.random(n) < np.where(second, 0.8, 0.9), 0, rng.integers(100, 5000, n))
+    table = pd.DataFrame({"group": np.where(second, "b", "a"), "hours": hours, "job": job, "pay": pay, "gain": gain})
+    table["owner"] = np.where(rng.random(n) < 0.4 + 0.2 * second, "yes", "no")
+    table["since"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    table["job"] = table["job"].where(rng.random(n) > 0.05)
+    table["pay"] = table["pay"].where(rng.random(n) > np.where(second, 0.05, 0.15))
+    return table
+
+
+MIXED_ROLES = ColumnRoles("group", groups=("a", "b"))
+
+
 def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
     """Run an audit as a worker would; its id."""
     audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
@@ -65,6 +92,22 @@ def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditC
     result = run_audit(store.request(audit).tables.table, roles, config)
     save_audit(result, store.folder(audit))
     store.finish(audit, headline(result))
+    return audit
+
+
+def by_older_engine(store: Store, name: str = "Old") -> str:
+    """An audit as an older version left it: additive twins, where the way of the paper was not asked for; its id."""
+    slow = DiscoveryConfig(mode="paper", rounds=1, steps_per_round=20)
+    config = QUICK.replace(methods=("ae", "cfad"), discovery=slow)
+    audit = finish(store, people(), ROLES, config, name)
+    path = store.folder(audit) / "audit.json"
+    text = json.loads(path.read_text("utf-8"))
+    text["config"]["discovery"]["mode"] = "joint"
+    path.write_text(json.dumps(text), "utf-8")
+    with store._engine.begin() as connection:
+        config_text = json.dumps(text["config"])
+        query = sa.update(AUDITS).where(AUDITS.c.id == audit)
+        connection.execute(query.values(schema_version=4, config=config_text))
     return audit
 
 

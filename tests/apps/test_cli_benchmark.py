@@ -40,7 +40,10 @@ def test_benchmark_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     point = {"quantile", "macro_f1", "changing_ratio", "changing_ratio_independent", "flag_rate"}
     assert all(set(entry) == point for entry in rows[0]["curve"])
     assert 0 < rows[0]["cf_error"] < rows[0]["cf_error_flip"]
-    assert "macro_f1" in capsys.readouterr().out
+    header, first, *_ = capsys.readouterr().out.splitlines()
+    assert header.count("outcome changes") == 1  # one ratio, by the true twins
+    assert "changing_ratio" not in header
+    assert f"{rows[0]['changing_ratio_independent']:.3f}" in first
 
 
 def test_benchmark_with_workers(

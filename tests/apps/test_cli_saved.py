@@ -43,7 +43,7 @@ def test_an_audit_is_saved(table: Path, say: Say, capsys: pytest.CaptureFixture[
     shown = say("show", audit)
     assert "Claims 2025" in shown
     assert "people.csv" in shown
-    assert "changes (own model)" in shown
+    assert "outcome changes" in shown
 
 
 def test_saved_audits(done: tuple[str, str], tmp_path: Path, say: Say, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,7 @@ def test_saved_audits(done: tuple[str, str], tmp_path: Path, say: Say, capsys: p
     shown = say("show", audit)
     assert "With labels" in shown
     assert "people.csv" in shown
-    assert "changes (own model)" in shown
+    assert "outcome changes" in shown
     assert say("cancel", audit) == f"Audit {audit} is done already.\n"
     say("export", audit, tmp_path / "audit.zip")
     copy = say("import", tmp_path / "audit.zip").split("saved as ")[1].split(".")[0]

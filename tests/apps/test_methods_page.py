@@ -94,7 +94,7 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
         assert {r.config.replace(methods=tuple(METHODS)).with_detector(fairness_weight=None) for r in queued} == {FULL}
         for other in queued[:3]:
             store.claim("test", other.id)
-            store.finish(other.id, {"cfad": {"n": 100, "macro_f1": 0.5, "changing_ratio_independent": 0.1}})
+            store.finish(other.id, {"cfad": {"n": 100, "macro_f1": 0.5, "changing_ratio": 0.1}})
     app = visit("7_Methods.py", audit=done[0])
     assert not app.exception, app.exception
     assert "4 of 7 audits are done" in said(app)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cfad_core.apps import cli
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.config import (
     Knowledge,
@@ -22,9 +23,11 @@ from tests.apps.pages import (
     RESULT_PAGES,
     ROLES,
     ROOT,
+    by_older_engine,
     finish,
     pages_in,
     people,
+    press,
     result_pages_in,
     said,
     visit,
@@ -106,9 +109,37 @@ def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tupl
             assert "No subsample shows a path" in said(app)
             assert "there is none to cut" in said(app)
         if page == "6_Threshold.py" and not edges:
-            assert "No path from" in said(app)
+            assert "Not reliable" in said(app)  # the columns of the groups differ, whatever the graph says
+            assert "That contradicts the table" in said(app)
             assert "None of 4 subsamples shows a path either" in said(app)
             assert "Band:" not in said(app)
+
+
+def test_pages_say_that_an_audit_is_of_an_older_engine(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store(home) as store:
+        audit = by_older_engine(store)
+        new = finish(store, people(), ROLES, QUICK.replace(methods=("ae",)), "New")
+    words = "made by an older version, whose twins need not be legal people"
+    for page in [*RESULT_PAGES, "2_Train.py"]:
+        app = visit(page, audit=audit)
+        assert not app.exception, app.exception
+        assert said(app).replace("\\", "").count(words) == 1, page
+        assert words not in said(visit(page, audit=new)).replace("\\", "")
+    app = visit("8_Saved_audits.py")
+    verdicts = dict(zip(app.dataframe[0].value["name"], app.dataframe[0].value["verdict"], strict=True))
+    assert verdicts["Old"].startswith("Made by an older version")
+    assert not verdicts["New"].startswith("Made")
+    assert "not comparable with those of newer audits" in said(app)
+    assert cli.main(["audits", "list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [("done, older version" in line) for line in listed[1:]] == [False, True]  # the newest first
+    app = visit("6_Threshold.py", audit=audit)
+    press(app, "Run it again with this version")
+    with Store(home) as store:
+        child = store.find(status="queued")[0]
+        assert (child.parent, child.name) == (audit, "Old")
+        assert child.config == store.get(audit).config
+        assert child.config.discovery.mode == "joint"
 
 
 def test_the_heading_of_an_audit_without_groups_has_no_empty_parentheses(home: Path) -> None:

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import pytest
+
+from cfad_core.apps.dashboard import downloads
+from cfad_core.apps.dashboard.people import Reasons, _differ, _shown, pair_file, reasons_of
+from cfad_core.apps.dashboard.services import people_table
+from cfad_core.audit.scoring import score_rows
+from cfad_core.data.readers import read_table
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     said,
@@ -29,6 +38,105 @@ def test_implausible_twins_are_marked(done: tuple[str, str], home: Path) -> None
     other = visit("4_Counterfactuals.py", audit=done[1])
     assert far not in next(control for control in other.segmented_control if control.label == "People").options
     assert not other.warning
+
+
+def test_those_whose_outcome_is_most_likely_to_change_come_first(done: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        result = store.result(done[0])
+    report = result.report("ae")
+    likely = report.change_probability(report.threshold)
+    app = visit("4_Counterfactuals.py", audit=done[0])
+    app.segmented_control(key=f"method-{done[0]}").set_value("ae").run()
+    assert not app.exception, app.exception
+    listed = app.dataframe[0].value
+    assert sorted(listed["row"]) == sorted(result.people.row[likely > 0.0] + 1)
+    assert listed["outcome changes"].is_monotonic_decreasing
+    place = {row + 1: k for k, row in enumerate(result.people.row.tolist())}
+    assert list(listed["outcome changes"]) == pytest.approx([100 * likely[place[row]] for row in listed["row"]])
+    first = place[int(listed["row"].iloc[0])]
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["outcome changes"] == f"{100 * likely[first]:.0f} %"
+    assert shown["outcome of this twin"] == (
+        "flagged" if result.scores["ae"].counterfactual[first] > report.threshold else "not flagged"
+    )
+    assert f"for {int((likely >= 0.5).sum())} people it is 50 % or more" in said(app)
+    assert "one of their possible twins" in said(app)
+
+
+def test_the_row_shown_is_the_row_scored(mixed: str, home: Path) -> None:
+    """Through the file of one person, and through that of all twins: to the last digit but three."""
+    with Store(home) as store:
+        record, result = store.get(mixed), store.result(mixed)
+    table = people_table(record)
+    people = np.random.default_rng(0).choice(len(result.people.row), 8, replace=False).tolist()
+    for person in people:
+        pair = read_table(pair_file(result, table, person), name="pair.csv")
+        assert pair["who"].tolist() == ["the person", "the twin"]
+        for method, scores in result.scores.items():
+            scored = score_rows(result, pair)[f"{method}_score"].to_numpy()
+            assert scored[0] == pytest.approx(scores.factual[person], rel=1e-9, abs=1e-9)
+            assert scored[1] == pytest.approx(scores.counterfactual[person], rel=1e-9, abs=1e-9)
+    twins = read_table(downloads._csv(downloads._twins(record, result)), name="twins.csv")
+    scored = score_rows(result, twins)
+    for method, scores in result.scores.items():
+        np.testing.assert_allclose(scored[f"{method}_score"], scores.counterfactual, rtol=1e-9, atol=1e-9)
+    moved = twins.drop(columns=["row", "group"]).ne(downloads._judged(record, result).drop(columns="group"))
+    assert moved["hours"].any()  # there was something to carry over
+
+
+def test_the_page_shows_what_the_file_holds(mixed: str, home: Path) -> None:
+    app = visit("4_Counterfactuals.py", audit=mixed)
+    assert not app.exception, app.exception
+    row = int(app.dataframe[0].value["row"].iloc[0]) - 1
+    with Store(home) as store:
+        record, result = store.get(mixed), store.result(mixed)
+    person = result.people.row.tolist().index(row)
+    pair = read_table(pair_file(result, people_table(record), person), name="pair.csv")
+    shown = next(table.value for table in app.dataframe if "the twin" in table.value)
+    assert set(shown["column"]) >= {"group"}
+    for column, before, after in zip(shown["column"], shown["the person"], shown["the twin"], strict=True):
+        for cell, text in zip(pair[column], (before, after), strict=True):
+            if text == "":
+                assert pd.isna(cell)
+            elif isinstance(cell, float):
+                assert float(text) == pytest.approx(cell, rel=1e-5)
+            else:
+                assert str(cell) == text
+
+
+def test_cells_that_look_alike_are_written_out() -> None:
+    assert _shown(1.0, 1.0 + 1e-9) == ("1", "1.0000000010000001")
+    assert _shown(1.5, 2.5) == ("1.5", "2.5")
+    assert _shown(0.123456789, 0.123456789) == ("0.123457", "0.123457")
+    assert _shown(None, "a") == ("", "a")
+    assert _shown(float("nan"), 3.0) == ("", "3")
+    assert not _differ(float("nan"), None)
+    assert _differ(1, None)
+    assert not _differ(3, 3.0)
+
+
+def test_a_reason_moved_or_mattered(done: tuple[str, str], home: Path) -> None:
+    parts = np.array([[0.90, 0.04, 0.05, 0.01], [0.96, 0.02, 0.01, 0.01]])
+    still = np.zeros(4, dtype=np.bool_)
+    assert Reasons(["a", "b", "c", "d"], parts, still).named.tolist() == [True, False, True, False]
+    last = np.array([False, False, False, True])
+    assert Reasons(["a", "b", "c", "d"], parts, last).named.tolist() == [True, False, True, True]
+    assert not Reasons(["a"], np.zeros((2, 1)), still[:1]).named.any()
+    with Store(home) as store:
+        result = store.result(done[0])
+    x, twins = result.people.factual[:, 1:], result.people.counterfactual[:, 1:]
+    for person in range(0, 100, 9):
+        found = reasons_of(result, "ae", person)
+        assert found is not None
+        assert found.parts.sum(axis=1) == pytest.approx(
+            [result.scores["ae"].factual[person], result.scores["ae"].counterfactual[person]]
+        )
+        columns = np.array(result.encoding.column_variables[1:])
+        assert {name for name, moved in zip(found.variables, found.moved, strict=True) if moved} == set(
+            columns[x[person] != twins[person]]
+        )
+        assert not found.moved[found.variables.index("age")]  # the group does not reach it
+    assert "carry at least 5 % of either score" in said(visit("4_Counterfactuals.py", audit=done[0]))
 
 
 def test_methods_with_other_units_have_other_scales(done: tuple[str, str]) -> None:

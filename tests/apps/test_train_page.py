@@ -110,3 +110,23 @@ def test_a_finished_audit_begins_with_its_verdicts(done: tuple[str, str], home: 
         for method in result.scores:
             assert f"- **{label_of(method)}**: {result.report(method).verdict}" in words
         assert ("Of the 100 twins" in words) == (audit == done[0])
+
+
+def test_a_finished_audit_says_how_far_to_trust_it(done: tuple[str, str], home: Path) -> None:
+    app = visit("2_Train.py", audit=done[0])
+    with Store(home) as store:
+        result = store.result(done[0])
+    for method in ("cfad", "ae"):
+        app.segmented_control(key=f"evidence-{done[0]}").set_value(method).run()
+        assert not app.exception, app.exception
+        (evidence,) = (box for box in app.expander if box.label == "How far to trust these numbers")
+        listed = "\n".join(str(element.value) for element in evidence.markdown).replace("\\", "")
+        report = result.report(method)
+        for line in report.evidence_lines_at(report.threshold):
+            assert f"- {line}" in listed
+    table = app.dataframe[0].value
+    found = result.report("ae").intervals
+    assert found is not None
+    assert found.changing_ratio is not None
+    assert table.loc["AE", "lowest to highest"] == f"{found.changing_ratio.low:.3f} to {found.changing_ratio.high:.3f}"
+    assert "lowest to highest" not in visit("2_Train.py", audit=done[1]).dataframe[0].value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfad_core.core.errors import AuditCancelled
-from cfad_core.core.progress import DoneShare, Progress, Renamed, Silent
+from cfad_core.core.progress import DoneShare, Only, Progress, Renamed, Silent
 from tests.conftest import Recorder
 
 
@@ -53,3 +53,15 @@ def test_progress_hears_and_stops() -> None:
     assert recorder.heard == [("stage", 1, 2, {"loss": 0.5})]
     with pytest.raises(AuditCancelled, match="cancelled during 'stage'"):
         Recorder(stop_in="stage").tick("stage", 1, 2)
+
+
+def test_only_one_stage_is_passed_on_and_any_can_be_stopped() -> None:
+    heard = Recorder(stop_in="search")
+    inner = Only(heard, "search")
+    inner.report("refit", 1, 2, {})
+    assert heard.heard == []
+    with pytest.raises(AuditCancelled, match="during 'search'"):
+        inner.tick("search", 1, 2, loss=1.0)
+    assert heard.heard == [("search", 1, 2, {"loss": 1.0})]
+    with pytest.raises(AuditCancelled, match="during 'search'"):  # people know the outer stage
+        inner.tick("refit", 2, 2)

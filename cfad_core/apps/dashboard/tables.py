@@ -59,7 +59,7 @@ def verdict(record: AuditRecord) -> str:
     if not record.metrics:
         return ""
     if record.is_of_older_engine:  # the numbers that were stored then are others than those its pages show now
-        return "Made by an older version, whose twins need not be legal people: run it again."
+        return "Made by an older version: run it again."
     chosen = record.metrics.get("cfad") or next(iter(record.metrics.values()))
     return str(chosen.get("verdict", ""))
 
