@@ -29,6 +29,7 @@ STAGE = "discovery"
 _QUICK_STARTS = 4  # orders that quick scores start from
 _EXACT_STARTS = 2  # that likelihoods start from, in tables of few variables
 _FEW_VARIABLES = 15
+_LOOKED_AT = 2  # candidates whose likelihood is computed before one is chosen
 _SHAKES = 3  # variables that are moved at random before the search goes on
 _MOST_ROWS = 4_000  # that likelihoods are computed from
 _MOST_ROWS_AGAIN = 2_500  # of one of many graphs of similar rows
@@ -110,7 +111,8 @@ class OrderSearch:
                     allowed = allowed & start.plausible | self.required
             search = OrderSearch(self.blocks, allowed, self.required)
             sample = Sample.of(self.blocks, rows, most)
-            return _Learning(search, sample, np.random.default_rng(seed), progress).graph(start)
+            learning = _Learning(search, sample, np.random.default_rng(seed), progress, again=start is not None)
+            return learning.graph(start)
 
     def criterion(self, edges: Bools, rows: Rows | None, progress: Progress) -> float:
         """How good a graph (v, v) of these rows is, on the scale that searches maximise; n_eff rows count at most."""
@@ -122,20 +124,24 @@ class OrderSearch:
 class _Learning:
     """One graph while it is learned."""
 
-    def __init__(self, search: OrderSearch, sample: Sample, rng: np.random.Generator, progress: Progress) -> None:
+    def __init__(
+        self, search: OrderSearch, sample: Sample, rng: np.random.Generator, progress: Progress, *, again: bool
+    ) -> None:
         blocks = search.blocks
         self.rng, self.progress = rng, progress
         self.allowed, self.required = search.allowed, search.required
         self.quick = QuickScores(blocks, sample, search.allowed)
         self.scores = LocalScores(blocks, sample, self.quick, progress)
         self.by_quick = CauseSearch(blocks, self.quick, self.quick, search.required)
-        self.by_likelihood = CauseSearch(blocks, self.scores, self.quick, search.required)
+        looked_at = 1 if again else _LOOKED_AT
+        self.by_likelihood = CauseSearch(blocks, self.scores, self.quick, search.required, looked_at)
         self.v = blocks.n_variables
         self.done, self.total = 0, 2  # climbs, the walk over directions counted as one
         # Nothing may cause these: first is where they are best, whatever they cause
         self.first = [i for i in range(self.v) if not search.allowed[:, i].any()]
         self.related = (search.allowed | search.allowed.T).astype(np.intp)
-        self.reach = self.v  # variables that may be its cause or effect that one is moved past at once
+        # Variables that may be its cause or effect that one is moved past at once
+        self.reach = _REACH_AGAIN if again else self.v
         self.moving = [i for i in range(self.v) if search.allowed[:, i].any()]
 
     def graph(self, start: LearnedGraph | None) -> LearnedGraph:
@@ -145,8 +151,6 @@ class _Learning:
             starts = _EXACT_STARTS if self.v <= _FEW_VARIABLES else 1
             self.total += _QUICK_STARTS + starts - 1
             order = self._search(self.by_quick, order, _QUICK_STARTS)
-        else:
-            self.reach = _REACH_AGAIN
         order = self._search(self.by_likelihood, order, starts)
         causes = {i: self.by_likelihood.best(i, known)[1] for i, known in zip(order, _before(order), strict=True)}
         self.progress.tick(STAGE, self.done, self.total)

@@ -10,7 +10,6 @@ from cfad_core.causal.discovery.blocks import Blocks
 from cfad_core.causal.discovery.quick_score import Causes, QuickScores
 from cfad_core.core.arrays import Bools
 
-_LOOKED_AT = 2  # candidates whose likelihood is computed before one is chosen
 _PATIENCE = 2.0  # half logs of the rows below a fair price that a candidate is still looked at
 _WORTH = 1e-9  # least gain of a step, so that rounding is none
 
@@ -28,12 +27,13 @@ class CauseSearch:
     ----------
     scores : that decide
     quick : scores that rank further causes; where they also decide, no likelihoods are computed
-    allowed, required : (v, v)
+    required : (v, v)
+    looked_at : candidates whose likelihood is computed before one is chosen
     """
 
-    def __init__(self, blocks: Blocks, scores: Scores, quick: QuickScores, required: Bools) -> None:
+    def __init__(self, blocks: Blocks, scores: Scores, quick: QuickScores, required: Bools, looked_at: int = 1) -> None:
         self.blocks, self.scores, self.quick = blocks, scores, quick
-        self._exact = scores is not quick
+        self._exact, self._looked_at = scores is not quick, looked_at
         v = blocks.n_variables
         self._sources = [sum(1 << j for j in range(v) if quick.allowed[j, i]) for i in range(v)]
         self._required = [[j for j in range(v) if required[j, i]] for i in range(v)]
@@ -72,7 +72,7 @@ class CauseSearch:
             least = -_PATIENCE * self.quick.penalty.number if self._exact else 0.0
             found: list[Causes] = []
             for gain, j, size in listed:
-                if gain <= least or len(found) == (_LOOKED_AT if self._exact else 1):
+                if gain <= least or len(found) == self._looked_at:
                     break
                 if before >> j & 1:
                     found.append(causes | {(j, size)})
