@@ -134,11 +134,11 @@ class Learner:
         """Edges (v, v), the share of equally good graphs in which each points this way, and what the search found."""
         if self.orders is None and self.shared is None:
             return self.required, self.required.astype(np.float64), None
+        found = None if self.orders is None else self.orders.learn(rows, seed, progress, start)
         shared = None if self.shared is None else self.shared.edges(rows, seed, progress)
-        if self.orders is None:
+        if self.orders is None or found is None:
             assert shared is not None
             return shared, shared.astype(np.float64), None
-        found = self.orders.learn(rows, seed, progress, start)
         if shared is not None:
             theirs, ours = (self.orders.criterion(edges, rows, progress) for edges in (shared, found.edges))
             if theirs > ours - _AS_GOOD:
