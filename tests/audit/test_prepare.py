@@ -127,10 +127,18 @@ def test_true_counterfactuals_are_the_judge() -> None:
     roles = ColumnRoles("S", label="label", anomaly="1")
     truth = data.test_counterfactual
     found = run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth)
-    assert found.judge is None
-    assert found.encoding.scaling == "raw"
-    assert np.array_equal(found.people.independent, found.encoding.encode(truth))
-    assert {"scaling", "selected-rows"} <= codes(found)
+    assert found.judges == 0
+    assert found.encoding.scaling == "own"
+    assert found.people.truth is not None
+    assert np.array_equal(found.people.truth, found.encoding.encode(truth))
+    assert "selected-rows" in codes(found)
+    assert summary(found)["judge"] == "true twins"
+    report, scores = found.report("cfad"), found.scores["cfad"]
+    assert scores.truth is not None
+    changed = (scores.truth > report.threshold) != (scores.factual > report.threshold)
+    assert report.metrics.changing_ratio == changed.mean()
+    assert np.array_equal(report.change_probability(report.threshold), changed)
+    assert scores.judged.shape == (0, 240)
     with pytest.raises(InvalidDataError, match="must match the test table row by row; they have 239 rows"):
         run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth[1:])
     with pytest.raises(InvalidDataError, match="^Every true twin must belong to the other group.$"):
