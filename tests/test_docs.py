@@ -28,3 +28,17 @@ def test_the_example_of_an_own_detector_runs(
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     exec(code, {})
     assert 0.0 <= float(capsys.readouterr().out) <= 1.0
+
+
+@pytest.mark.slow
+def test_the_example_of_the_library_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path)  # it writes a folder
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    exec(code, {})
+    printed = capsys.readouterr().out
+    assert "would have a different outcome with CFAD" in printed
+    assert "twin_change" in printed
+    assert (tmp_path / "audit" / "audit.json").is_file()

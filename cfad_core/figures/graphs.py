@@ -162,7 +162,7 @@ def _open_marks(place: Floats, edges: NDArray[np.int64]) -> go.Scatter:
     marker = {"symbol": "square", "size": 15, "color": "rgb(235,235,235)", "line": {"width": 1, "color": STRONG_GREY}}
     look = {"mode": "markers+text", "text": ["?"] * len(edges), "textfont": {"size": 12, "color": "black"}}
     look |= {"name": "direction open (?)", "marker": marker, "textposition": "middle center", "hoverinfo": "skip"}
-    return go.Scatter(x=middle[:, 0], y=middle[:, 1], **look)
+    return go.Scatter(x=middle[:, 0], y=middle[:, 1], legendrank=2000, **look)  # the legend begins with the nodes
 
 
 def _edge_hovers(place: Floats, edges: NDArray[np.int64], says: Sequence[str]) -> go.Scatter:

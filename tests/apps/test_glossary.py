@@ -15,7 +15,7 @@ TERMS = sorted({term for path in SOURCES for term in re.findall(r'HELP\["([^"]+)
 
 
 def test_terms_are_found_in_the_code() -> None:
-    assert {"interval", "model error", "plausible twin"} <= set(TERMS)
+    assert {"interval", "probability of change", "plausible twin"} <= set(TERMS)
 
 
 @pytest.mark.parametrize("term", TERMS)

@@ -188,7 +188,7 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
         "How much of the change would be gone, if one edge carried nothing and all others did. Edges of one path carry "
         f"the same change, so shares need not add up. Compared on one twin each of {cuts.people:,} people, at the "
         f"audit's own threshold (quantile {result.config.quantile:g})."
-        + (" An edge below 0 works against the others." if (carried < 0.0).any() else "")
+        + (" An edge below 0 works against the others, or is there by chance." if (carried < 0.0).any() else "")
         + (f" Shown are the {MOST_BARS} edges that carry most; the table has all." if len(carried) > MOST_BARS else ""),
         help=HELP["edge cut"],
     )
