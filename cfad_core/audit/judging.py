@@ -20,6 +20,7 @@ Score = Callable[[Floats], dict[str, Floats]]
 
 STAGE = "judging"
 MOST_JUDGED = 10_000  # people: sampling noise is then below the models' own
+_MOST_RETURNED = 2_500  # of them, who go there and back
 _LEAST_TWINS = 16  # of each person: a probability is then known within 0.125, and the mean over people far better
 
 
@@ -31,7 +32,8 @@ class Judgement:
     ----------
     people : (m,), positions among the audit's people
     twin_scores : by method, (R, m): R = models x twins by each model, those of one model next to each other
-    returned : by method, (models / 2, m): of the twins' twins, the second by a model that shares no row with the first
+    returned : by method, (models / 2, r): of the twins' twins of the first r judged people, the second twin by a model
+        that shares no row with the first
     returned_by_same : the same, both by the first: what is drawn by chance alone
     """
 
@@ -45,7 +47,10 @@ def judge_people(
     models: Sequence[CausalModel], factual: Floats, score: Score, seed: int, progress: Progress
 ) -> Judgement:
     """Twins of people (n, d) by every model, and there and back by each pair of neighbours."""
-    people = sample_of(np.arange(len(factual)), MOST_JUDGED, np.random.default_rng([seed, 3]))
+    rng = np.random.default_rng([seed, 3])
+    people = rng.permutation(
+        sample_of(np.arange(len(factual)), MOST_JUDGED, rng)
+    )  # the first of them are a sample, too
     judged = factual[people]
     draws = draws_of(len(models))
     found: list[dict[str, Floats]] = []
@@ -58,8 +63,9 @@ def judge_people(
             found.append(score(twins))
             progress.tick(STAGE, len(found) + len(returned), steps)
             if draw == 0 and b % 2 == 0 and b + 1 < len(models):
-                returned.append(score(models[b + 1].twins(twins)))
-                by_same.append(score(model.twins(twins)))
+                some = twins[:_MOST_RETURNED]
+                returned.append(score(models[b + 1].twins(some)))
+                by_same.append(score(model.twins(some)))
     return Judgement(people.astype(np.int64), _by_method(found), _by_method(returned), _by_method(by_same))
 
 

@@ -27,7 +27,7 @@ class Stability:
     ----------
     variables, sensitive : of the graphs
     graphs : (B, v, v), how strongly each variable acts on each other
-    returned : by method, (B / 2, m): the scores of the judged people after one model made twins of them and its
+    returned : by method, (B / 2, r): the scores of the first r judged people after one model made twins of them and its
         neighbour twins of those
     returned_by_same : the same, both by the first model: what is drawn by chance alone; empty of an older engine, which
         drew nothing on the way back
@@ -69,10 +69,11 @@ class Stability:
     def model_error(self, method: str, score: Floats, threshold: float) -> float:
         """Share of people whose outcome differs once one model made their twin, and another the twin of that.
 
-        The ``score`` is that of the judged people (m,). A perfect model would bring everybody back, but for what is
-        drawn by chance: that share, where one model goes there and back, is taken off. The median over the pairs.
+        The ``score`` is that of the judged people (m,), of whom the first went there and back. A perfect model would
+        bring everybody back, but for what is drawn by chance: that share, where one model goes there and back, is
+        taken off. The median over the pairs.
         """
-        here = score > threshold
+        here = score[: self.returned[method].shape[1]] > threshold
         lost = ((self.returned[method] > threshold) != here).mean(axis=1)
         if self.returned_by_same:
             lost = lost - ((self.returned_by_same[method] > threshold) != here).mean(axis=1)
@@ -106,11 +107,12 @@ class Stability:
     def _shapes(self, people: int, judged: int, v: int) -> list[tuple[str, NDArray[Any], tuple[int, ...]]]:
         """Every array with its name and the shape that it must have."""
         twins, graphs = self.plausibility, len(self.graphs)
+        went = min(judged, max((array.shape[-1] for array in self.returned.values()), default=0))
         edges = len(self.edge_cuts.edges)
         return [
             ("graphs", self.graphs, (graphs, v, v)),
-            *((f"returned.{name}", array, (graphs // 2, judged)) for name, array in self.returned.items()),
-            *((f"by same.{name}", array, (graphs // 2, judged)) for name, array in self.returned_by_same.items()),
+            *((f"returned.{name}", array, (graphs // 2, went)) for name, array in self.returned.items()),
+            *((f"by same.{name}", array, (graphs // 2, went)) for name, array in self.returned_by_same.items()),
             *((f"without.{name}", array, (edges,)) for name, array in self.edge_cuts.without.items()),
             *((name, getattr(twins, name), (people,)) for name in ("out_of_range", "between_levels")),
             *((name, getattr(twins, name), (people,)) for name in ("distance", "usual")),

@@ -38,6 +38,7 @@ CausalModel: TypeAlias = StructuralModel | AdditiveModel
 
 STAGE = "mechanisms"
 DISCOVERY = "discovery"  # all of the search, whichever way
+_MOST_ROWS = 10_000  # that saturated mechanisms are fitted to
 _MOST_CAUSES = 8  # of a saturated mechanism
 _AS_GOOD = 10.0  # log-likelihood that a graph may lack and still be as good: about the price of an edge
 DEPENDS = 0.01  # adjusted p-value below which a variable depends on the sensitive attribute beyond chance
@@ -232,7 +233,8 @@ class Learner:
         Where there are many, to the ones that say most about it alone.
         """
         bases = fit_bases(self.cells, self.layout)
-        functions = {j: basis.functions(self.cells[:, j]) for j, basis in bases.items()}
+        some = self.cells if len(self.cells) <= _MOST_ROWS else self.cells[:: -(-len(self.cells) // _MOST_ROWS)]
+        functions = {j: basis.functions(some[:, j]) for j, basis in bases.items()}
         edges, mechanisms = model.graph.edges.copy(), {}
         for place, i in enumerate(model.order):
             if i not in model.affected:
@@ -241,13 +243,13 @@ class Learner:
             earlier = model.order[:place]
             own = [int(j) for j in np.flatnonzero(edges[:, i])]
             says = {
-                j: abs(float(edge_strengths(self.cells, bases, functions, _single(edges.shape, j, i))[j, i]))
+                j: abs(float(edge_strengths(some, bases, functions, _single(edges.shape, j, i))[j, i]))
                 for j in earlier
                 if j not in own
             }
             more = sorted(says, key=lambda j: -says[j])[: max(0, _MOST_CAUSES - len(own))]
             acts = True if self.sensitive_is_root and 0 in earlier else bool(edges[0, i])
-            mechanisms[i] = fit_mechanism(i, sorted({*own, *more}), self.cells, self.layout, (bases, functions), acts)
+            mechanisms[i] = fit_mechanism(i, sorted({*own, *more}), some, self.layout, (bases, functions), acts)
         return replace(model, bases=bases, mechanisms=mechanisms)
 
     def _depends(self, cells: Floats) -> Bools:

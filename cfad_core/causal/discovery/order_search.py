@@ -115,10 +115,10 @@ class OrderSearch:
             return learning.graph(start)
 
     def criterion(self, edges: Bools, rows: Rows | None, progress: Progress) -> float:
-        """How good a graph (v, v) of these rows is, on the scale that searches maximise; n_eff rows count at most."""
+        """How good a graph (v, v) of these rows is, on the scale that searches maximise."""
         with one_thread():
-            learning = _Learning(self, Sample.of(self.blocks, rows, _MOST_ROWS), np.random.default_rng(0), progress)
-            return learning.criterion(edges)
+            sample = Sample.of(self.blocks, rows, _MOST_ROWS)
+            return _Learning(self, sample, np.random.default_rng(0), progress, again=False).criterion(edges)
 
 
 class _Learning:
