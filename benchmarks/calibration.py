@@ -141,8 +141,7 @@ def _row(result: AuditResult, method: str, here: Floats, there: Floats) -> dict[
         "truth": truth,
         "low": {name: one.low for name, one in intervals.items()},
         "high": {name: one.high for name, one in intervals.items()},
-        "own": report.metrics.changing_ratio,
-        "independent": report.metrics.changing_ratio_independent,
+        "ratio": report.metrics.changing_ratio,
         "model_error": report.model_error(threshold),
     }
 

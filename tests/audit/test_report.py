@@ -145,8 +145,10 @@ def test_an_interval_lies_within_what_the_flag_rates_allow(measured: AuditResult
 def test_where_groups_cannot_be_compared_there_are_no_bounds(measured: AuditResult) -> None:
     checks = measured.checks
     assert checks is not None
-    for change in ({"rows_were_selected": True}, {"sensitive_is_root": False}):
-        other = dataclasses.replace(measured, checks=dataclasses.replace(checks, **change))
+    selected = dataclasses.replace(checks, rows_were_selected=True)
+    no_root = dataclasses.replace(checks, sensitive_is_root=False)
+    for changed in (selected, no_root):
+        other = dataclasses.replace(measured, checks=changed)
         assert other.report("ae").bounds_at(0.5) is None
         assert other.report("ae").evidence_at(0.5).bounds is None
     assert dataclasses.replace(measured, checks=None).report("ae").bounds_at(0.5) is None

@@ -138,7 +138,7 @@ def test_twin_scoring_gives_a_person_and_their_twin_the_same_score(result: Audit
     twins = result.model.twins(people)
     back = np.isclose(result.model.twins(twins), people, rtol=1e-9, atol=1e-9).all(axis=1)
     assert back.mean() > 0.9
-    np.testing.assert_allclose(score_people(detector, twins)[back], scored["twin_score"][back], rtol=1e-6)
+    np.testing.assert_allclose(score_people(detector, twins)[back], scored["twin_score"].to_numpy()[back], rtol=1e-6)
     assert not np.allclose(
         score_people(result.detectors["cfad"], twins), score_people(result.detectors["cfad"], people)
     )
