@@ -157,6 +157,8 @@ def table_of(rows: list[dict[str, Any]], name: str = "changing_ratio") -> str:
     }
     lines = [[name, "worlds", *METHODS, "all methods", "too low", "too high", "mean width"]]
     for kind, chosen in kinds.items():
+        if not chosen:
+            continue
         below = [row["truth"][name] > row["high"][name] for row in chosen]
         above = [row["truth"][name] < row["low"][name] for row in chosen]
         held = ~(np.array(below) | np.array(above))
