@@ -141,8 +141,7 @@ def _row(result: AuditResult, method: str, here: Floats, there: Floats) -> dict[
         "truth": truth,
         "low": {name: one.low for name, one in intervals.items()},
         "high": {name: one.high for name, one in intervals.items()},
-        "own": report.metrics.changing_ratio,
-        "independent": report.metrics.changing_ratio_independent,
+        "ratio": report.metrics.changing_ratio,
         "model_error": report.model_error(threshold),
     }
 
@@ -158,6 +157,8 @@ def table_of(rows: list[dict[str, Any]], name: str = "changing_ratio") -> str:
     }
     lines = [[name, "worlds", *METHODS, "all methods", "too low", "too high", "mean width"]]
     for kind, chosen in kinds.items():
+        if not chosen:
+            continue
         below = [row["truth"][name] > row["high"][name] for row in chosen]
         above = [row["truth"][name] < row["low"][name] for row in chosen]
         held = ~(np.array(below) | np.array(above))

@@ -1,4 +1,4 @@
-"""How well ``learn_model`` finds a known causal graph, beside the methods of gcastle and causal-learn on the same rows.
+"""How well an audit finds a known causal graph, beside the methods of gcastle and causal-learn on the same rows.
 
     python benchmarks/graph_recovery.py --make-venv DIR [--out results.json]
     python benchmarks/graph_recovery.py --peers-python DIR/bin/python [--rows 500 2000] [--methods cfad notears ...]
@@ -93,9 +93,9 @@ class Task:
 def draw_world(kind: str, rows: int, seed: int) -> tuple[Floats, Bools]:
     """Rows (n, d), S first, and the true edges; a seed's graph is the same for every kind and size.
 
-    ``linear``, ``cos`` and ``tanh`` have one mechanism for all edges and noise of variance 1, which is what
-    ``learn_model`` assumes. ``mixed`` is not like that: each edge has one of three mechanisms, each variable noise of
-    its own size (0.5 to 2).
+    ``linear``, ``cos`` and ``tanh`` have one mechanism for all edges and noise of variance 1, which the search on a
+    shared scale assumes. ``mixed`` is not like that: each edge has one of three mechanisms, each variable noise of its
+    own size (0.5 to 2).
     """
     rng = np.random.default_rng(seed)
     weights, order = draw_graph(rng)
@@ -144,10 +144,9 @@ def draw_graph(rng: np.random.Generator) -> tuple[Floats, list[int]]:
 
 
 def rescale(x: Floats, scale: str) -> Floats:
-    """Columns but S as they are (``raw``), or as an audit encodes them.
+    """Columns but S as they are (``raw``), mapped to [-3, 3] each (``range``), or divided by one factor (``common``).
 
-    That is: mapped to [-3, 3] each (``range``), or where they share a scale, as they do here, divided by one factor
-    for all (``common``).
+    In ``range``, units are not comparable; in the others they are.
     """
     if scale == "raw":
         return x

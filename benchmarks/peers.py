@@ -35,15 +35,18 @@ CAM_LEVEL, CAM_CAUSES = 0.01, 3  # the library has no defaults; these are of its
 
 
 def cfad() -> Learner:
-    """Joint mode of this project, with its defaults."""
+    """The graph of an audit's causal model, with its defaults."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    search = importlib.import_module("cfad_core.causal.discovery.search")
+    learning = importlib.import_module("cfad_core.causal.learning")
     columns = importlib.import_module("cfad_core.causal.discovery.columns")
+    config = importlib.import_module("cfad_core.core.config")
+    progress = importlib.import_module("cfad_core.core.progress").Progress()
 
     def learn(x: Matrix, comparable: bool) -> Edges:
         names = tuple(str(k) for k in range(x.shape[1]))
-        model = search.learn_model(x, columns.Columns(names, names[ROOT], comparable_units=comparable))
-        return directed(model.weights)
+        about = columns.Columns(names, names[ROOT], comparable_units=comparable)
+        learner = learning.Learner.prepare(x, about, config.DiscoveryConfig(), config.Knowledge(), progress)
+        return directed(learner.learn(None, 0, progress)[0].graph.edges)
 
     return learn
 

@@ -1,4 +1,4 @@
-"""What 20 more graphs cost, in graphs: processor time of the subsample models against learning one graph from all rows.
+"""What 20 more models cost, in models: processor time of those of subsamples against learning one from all rows.
 
     OMP_NUM_THREADS=1 python benchmarks/subsample_cost.py [--graphs 20]
 
@@ -16,7 +16,7 @@ import pandas as pd
 
 from cfad_core.apps.cli.output import aligned
 from cfad_core.causal.discovery.columns import Columns
-from cfad_core.causal.discovery.search import Search, learn_model
+from cfad_core.causal.learning import Learner
 from cfad_core.causal.subsampling import learn_from_halves
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
@@ -35,7 +35,7 @@ def main() -> None:
     graphs = parser.parse_args().graphs
     synthetic = generate_synthetic(0).train
     s = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
-    lines = [["table", "rows", "columns", "one graph", f"{graphs} graphs", "ratio"]]
+    lines = [["table", "rows", "columns", "one model", f"{graphs} models", "ratio"]]
     for name, table, roles, selected in (
         ("synthetic, rows chosen by label", synthetic, s, True),
         ("synthetic", synthetic, s, False),
@@ -58,23 +58,27 @@ def _public(table: pd.DataFrame, sensitive: str) -> tuple[pd.DataFrame, ColumnRo
 def _compare(table: pd.DataFrame, roles: ColumnRoles, selected: bool, graphs: int) -> list[str]:
     roles = resolve_roles(table, roles)
     table = table[roles.grouping.signs(table[roles.sensitive]) != 0.0]
-    encoding = fit_encoding(table, roles, "auto")
+    encoding = fit_encoding(table, roles, "own")
     x = encoding.encode(table)
     columns = Columns(
         names=encoding.names,
         sensitive=encoding.sensitive,
         variables=encoding.column_variables,
-        comparable_units=encoding.scaling == "raw",
+        kinds=encoding.variable_kinds,
+        marks=encoding.marks,
+        comparable_units=fit_encoding(table, roles, "auto").scaling == "raw",
         rows_were_selected=selected,
     )
     splits = [stratified_split(x[:, 0], 0.5, np.random.default_rng(k)) for k in range(graphs // 2)]
 
+    learner = Learner.prepare(x, columns, DiscoveryConfig(), Knowledge(), Progress())
+    _, start = learner.learn(None, 0, Progress())
+
     def one() -> object:
-        return learn_model(x, columns)
+        return Learner.prepare(x, columns, DiscoveryConfig(), Knowledge(), Progress()).learn(None, 0, Progress())
 
     def many() -> object:
-        search = Search.prepare(x, columns, DiscoveryConfig(), Knowledge())
-        return learn_from_halves(x, search, splits, 0, Progress())
+        return learn_from_halves(learner, start, splits, 0, Progress())
 
     single, all_of_them = _seconds(one), _seconds(many)
     measured = [f"{single:.2f} s", f"{all_of_them:.2f} s", f"{all_of_them / single:.2f}"]

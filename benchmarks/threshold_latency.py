@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the tests' browser is used
 
 from cfad_core.audit.folder import save_audit  # noqa: E402
+from cfad_core.audit.judging import MOST_JUDGED  # noqa: E402
 from cfad_core.audit.report import MethodScores  # noqa: E402
 from cfad_core.audit.result import AuditResult, People  # noqa: E402
 from cfad_core.audit.run import run_audit  # noqa: E402
@@ -60,16 +61,23 @@ def scored_audit(home: Path, rows: int) -> str:
     rng = np.random.default_rng(0)
     pick = rng.integers(0, len(small.people.row), rows)
     noise = np.exp(rng.normal(0.0, 0.1, rows))
+    judged = np.sort(rng.choice(rows, min(rows, MOST_JUDGED), replace=False))
+    whose = pick[judged]
     people = People(
         row=pick.astype(np.int64),
         is_anomaly=None if small.people.is_anomaly is None else small.people.is_anomaly[pick],
         factual=small.people.factual[pick],
         counterfactual=small.people.counterfactual[pick],
-        independent=small.people.independent[pick],
+        truth=None,
+        judged=judged.astype(np.int64),
     )
     scores = {
         method: MethodScores(
-            s.train, s.factual[pick] * noise, s.counterfactual[pick] * noise, s.independent[pick] * noise
+            train=s.train,
+            factual=s.factual[pick] * noise,
+            counterfactual=s.counterfactual[pick] * noise,
+            truth=None,
+            judged=s.judged[:, whose] * noise[judged],
         )
         for method, s in small.scores.items()
     }

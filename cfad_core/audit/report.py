@@ -235,6 +235,13 @@ class MethodReport:
 
     def model_error(self, threshold: float) -> float | None:
         """Share of people whose outcome model error alone changes."""
+        return self._model_error if threshold == self.threshold else self._model_error_at(threshold)
+
+    @cached_property
+    def _model_error(self) -> float | None:
+        return self._model_error_at(self.threshold)
+
+    def _model_error_at(self, threshold: float) -> float | None:
         if self.stability is None:
             return None
         score = self.scores.factual[self.basis.judged]

@@ -230,17 +230,17 @@ class Learner:
     def saturated(self, model: StructuralModel, progress: Progress) -> StructuralModel:
         """The same model, but that every variable listens to those before it in the causal order.
 
-        Where there are many, to the ones that say most about it alone.
+        What the sensitive attribute does not reach comes before all that it does, also where no edge says so. Where
+        there are many, it listens to the ones that say most about it alone.
         """
         bases = fit_bases(self.cells, self.layout)
         some = self.cells if len(self.cells) <= _MOST_ROWS else self.cells[:: -(-len(self.cells) // _MOST_ROWS)]
         functions = {j: basis.functions(some[:, j]) for j, basis in bases.items()}
         edges, mechanisms = model.graph.edges.copy(), {}
-        for place, i in enumerate(model.order):
-            if i not in model.affected:
-                continue
+        first = [j for j in model.order if j not in model.affected]
+        for place, i in enumerate(model.affected):
             progress.check(STAGE)
-            earlier = model.order[:place]
+            earlier = [*first, *model.affected[:place]]
             own = [int(j) for j in np.flatnonzero(edges[:, i])]
             says = {
                 j: abs(float(edge_strengths(some, bases, functions, _single(edges.shape, j, i))[j, i]))

@@ -28,7 +28,11 @@ from cfad_core.paper.plan import JUDGED, Reproduction
 from cfad_core.paper.published import METRICS, published
 
 DATASET_NAMES = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
-COLUMNS = {name: metric.label for name, metric in HEADLINE.items() if name != "flag_rate"}
+COLUMNS = {
+    **{name: metric.label for name, metric in HEADLINE.items() if name not in ("flag_rate", "changing_ratio")},
+    "changing_ratio": "changes (own model)",
+    JUDGED: "changes (judge)",
+}
 SETTING_NAMES = {
     "fairness_weight": "fairness weight (lambda)",
     "fair_learning_rate": "learning rate of the fine-tuning",

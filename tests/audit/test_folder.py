@@ -3,21 +3,24 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load_file, save_file
 
-from cfad_core.audit.folder import _load_stability, _save_stability, load_audit, save_audit, summary
+from cfad_core.audit.folder import load_audit, save_audit, summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.audit.scoring import score_rows, twin_rows
-from cfad_core.core.config import DEFAULT_METHODS
+from cfad_core.audit.stability_files import load_stability, save_stability
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.edge_cuts import EdgeCuts
-from tests.audit.worlds import AUDITED, QUICK, ROLES, codes, make_stability
+from tests.audit.older import write_older
+from tests.audit.worlds import AUDITED, PCA, QUICK, ROLES, codes, make_stability
 from tests.conftest import make_people
 
 
@@ -28,10 +31,16 @@ def test_save_and_load_give_the_same_audit(result: AuditResult, tmp_path: Path) 
     table = make_people(40, seed=5)
     assert score_rows(again, table).equals(score_rows(result, table))
     assert twin_rows(again, table).rows.equals(twin_rows(result, table).rows)
-    for world in ("factual", "counterfactual", "independent"):
-        assert np.array_equal(getattr(again.people, world), getattr(result.people, world))
+    for whose in ("factual", "counterfactual", "judged", "row", "is_anomaly"):
+        assert np.array_equal(getattr(again.people, whose), getattr(result.people, whose))
+    assert again.people.truth is None
+    for method, scores in result.scores.items():
+        for what in ("train", "factual", "counterfactual", "judged"):
+            assert np.array_equal(getattr(again.scores[method], what), getattr(scores, what))
+    assert again.checks == result.checks
+    assert not again.is_of_older_engine
     text = json.loads((tmp_path / "audit" / "audit.json").read_text())
-    assert text["schema_version"] == 4
+    assert text["schema_version"] == 5
     assert text["methods"]["cfad"]["metrics"]["groups"]["a"]["n"] > 0
 
 
@@ -45,7 +54,7 @@ def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None
     save_audit(result, tmp_path)
     text = json.loads((tmp_path / "audit.json").read_text())
     (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
-    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2, 3 and 4"):
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 to 5"):
         load_audit(tmp_path)
 
 
@@ -57,7 +66,7 @@ def test_every_method_is_audited_saved_and_scores_again(everything: AuditResult,
     table = make_people(40, seed=5)
     scored = score_rows(everything, table)
     assert score_rows(again, table).equals(scored)
-    assert {f"{method}_flip" for method in METHODS} <= set(scored.columns)
+    assert {f"{method}_change" for method in METHODS} <= set(scored.columns)
     assert "kernel" in codes(everything)
 
 
@@ -70,7 +79,7 @@ def test_a_messy_table_is_audited(tmp_path: Path) -> None:
     table["owner"] = rng.random(600) < 0.5
     table.loc[rng.random(600) < 0.1, "schooling"] = np.nan
     found = run_audit(table, ROLES, QUICK)
-    assert {"missing", "scaling"} <= codes(found)
+    assert "missing" in codes(found)
     assert "job" in found.model.affected_names
     edges = {(edge["cause"], edge["effect"]): edge["weight"] for edge in summary(found)["graph"]["edges"]}
     assert edges == found.model.edges()
@@ -93,59 +102,25 @@ def test_names_of_methods_from_elsewhere_are_checked(result: AuditResult, tmp_pa
         load_audit(tmp_path)
 
 
-def make_older(folder: Path, schema: Literal[2, 3]) -> None:
-    """Take from a folder what an older program did not write."""
-    text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
-    config = text["config"]
-    del text["uncertainty"], config["bootstrap"]
-    for method in text["methods"].values():
-        for key in ("verdict", "intervals", "placebo_floor", "changing_ratio_without_far"):
-            method.pop(key, None)
-    for name in ("uncertainty.json", "uncertainty.safetensors"):
-        (folder / name).unlink(missing_ok=True)
-    if schema == 2:
-        config["detector"] |= {name: text["detector"][name] for name in ("twin", "fairness_weight")}  # always numbers
-        del text["detector"], config["methods"], config["baselines"], config["detector"]["inputs"]
-        del config["knowledge"]["complete"]
-    (folder / "audit.json").write_text(json.dumps(text | {"schema_version": schema}), encoding="utf-8")
-
-
-def test_audits_of_schema_2_are_read(result: AuditResult, tmp_path: Path) -> None:
-    """They know three methods, one scaling of their inputs and no uncertainty."""
-    save_audit(result, tmp_path)
-    make_older(tmp_path, 2)
-    again = load_audit(tmp_path)
-    table = make_people(20, seed=1)
-    assert score_rows(again, table).equals(score_rows(result, table))
-    assert again.settings.inputs == "variance"
-    assert again.config.subsamples == 0
-    for method in DEFAULT_METHODS:
-        assert again.report(method).to_dict() == result.report(method).to_dict()
-    save_audit(again, tmp_path / "new")
-    newer = load_audit(tmp_path / "new")
-    assert summary(newer) == summary(again)
-    assert score_rows(newer, table).equals(score_rows(result, table))
-    assert json.loads((tmp_path / "new" / "audit.json").read_text(encoding="utf-8"))["schema_version"] == 4
-
-
 def test_audit_json_holds_the_uncertainty(measured: AuditResult, tmp_path: Path) -> None:
     save_audit(measured, tmp_path / "audit")
     text = json.loads((tmp_path / "audit" / "audit.json").read_text(encoding="utf-8"))
-    assert text["schema_version"] == 4
+    assert text["schema_version"] == 5
     assert text["config"]["bootstrap"] == 4
     assert tuple(text["methods"]) == AUDITED
     for method, found in text["methods"].items():
         assert set(found["intervals"]) == {"changing_ratio", "flag_rate_shift", "flag_rate_difference", "distance"}
         for one in found["intervals"].values():
-            assert one["low"] <= one["median"] <= one["high"]
+            assert one["low"] <= one["high"]
         report = measured.report(method)
-        assert found["placebo_floor"] == report.model_error(report.threshold)
+        assert found["model_error"] == report.model_error(report.threshold)
         assert found["changing_ratio_without_far"] == report.plausible_changing_ratio(report.threshold)
         assert found["verdict"] == report.verdict
         assert "had they belonged to the other group" in found["verdict"]
     assert measured.stability is not None
     assert text["uncertainty"]["graphs"] == 4
-    assert text["uncertainty"]["people"] == 100
+    assert text["judges"] == 4
+    assert text["checks"]["sensitive_is_root"] is True
     assert text["uncertainty"] == json.loads(json.dumps(measured.stability.to_dict()))
     json.dumps(summary(measured), allow_nan=False)
 
@@ -159,7 +134,8 @@ def test_save_and_load_give_the_same_uncertainty(which: str, tmp_path: Path, req
     assert found.stability is not None
     assert again.stability is not None
     for method in found.scores:
-        assert np.array_equal(again.stability.twin_scores[method], found.stability.twin_scores[method])
+        assert np.array_equal(again.scores[method].judged, found.scores[method].judged)
+        assert np.array_equal(again.stability.returned[method], found.stability.returned[method])
         assert again.report(method).changing_ratio_interval(0.1) == found.report(method).changing_ratio_interval(0.1)
         assert again.report(method).intervals == found.report(method).intervals
         assert again.report(method).evidence_at(0.1) == found.report(method).evidence_at(0.1)
@@ -170,24 +146,6 @@ def test_saving_over_an_audit_with_uncertainty_leaves_nothing_of_it(mixed: Audit
     save_audit(mixed, tmp_path / "audit")
     save_audit(dataclasses.replace(mixed, stability=None), tmp_path / "audit")
     assert load_audit(tmp_path / "audit").stability is None
-
-
-def test_audits_of_schema_3_are_read(measured: AuditResult, tmp_path: Path) -> None:
-    save_audit(measured, tmp_path)
-    make_older(tmp_path, 3)
-    again = load_audit(tmp_path)
-    assert again.stability is None
-    assert again.config.subsamples == 0
-    assert again.settings == measured.settings
-    for method in AUDITED:
-        assert again.report(method).metrics == measured.report(method).metrics
-        assert again.report(method).intervals is None
-    assert again.report("cfad").verdict.endswith("the uncertainty was not measured.")
-    table = make_people(20, seed=1)
-    ours = [name for name in map(str, score_rows(measured, table)) if not name.startswith("lof_")]
-    assert score_rows(again, table).equals(score_rows(measured, table)[ours])
-    save_audit(again, tmp_path / "new")
-    assert summary(load_audit(tmp_path / "new")) == summary(again)
 
 
 def test_findings_that_follow_from_the_numbers_are_not_read_twice(tmp_path: Path) -> None:
@@ -201,11 +159,13 @@ def test_findings_that_follow_from_the_numbers_are_not_read_twice(tmp_path: Path
     assert "fair-because-useless" not in {notice.code for notice in again.notices}
 
 
-@pytest.mark.parametrize("name", ["uncertainty.json", "uncertainty.safetensors"])
+@pytest.mark.parametrize(
+    "name", ["uncertainty.json", "uncertainty.safetensors", "judged.safetensors", "scm.json", "counterfactual.parquet"]
+)
 def test_an_audit_that_lost_a_part_is_damaged(mixed: AuditResult, tmp_path: Path, name: str) -> None:
     save_audit(mixed, tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(InvalidArtifactError, match="is damaged"):
+    with pytest.raises(InvalidArtifactError, match="is damaged|Cannot read the causal model"):
         load_audit(tmp_path)
 
 
@@ -215,14 +175,12 @@ def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
     if empty:
         nothing = EdgeCuts(400, (), {"ae": 0.0, "lof-2": 0.0}, {"ae": np.zeros(0), "lof-2": np.zeros(0)})
         found = dataclasses.replace(found, graphs=np.zeros((4, 3, 3)), edge_cuts=nothing)
-    _save_stability(found, tmp_path / "uncertainty")
+    save_stability(found, tmp_path / "uncertainty")
     assert {path.name for path in tmp_path.iterdir()} == {"uncertainty.json", "uncertainty.safetensors"}
-    again = _load_stability(tmp_path / "uncertainty")
-    for name in ("graphs", "people"):
-        assert getattr(again, name).dtype == getattr(found, name).dtype
-        assert np.array_equal(getattr(again, name), getattr(found, name))
+    again = load_stability(tmp_path / "uncertainty")
+    assert np.array_equal(again.graphs, found.graphs)
     for mine, theirs in (
-        (found.twin_scores, again.twin_scores),
+        (found.returned_by_same, again.returned_by_same),
         (found.returned, again.returned),
         (found.edge_cuts.without, again.edge_cuts.without),
     ):
@@ -237,3 +195,97 @@ def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
     assert again.edge_cuts.whole == found.edge_cuts.whole
     assert (again.variables, again.sensitive, again.seed) == (found.variables, found.sensitive, found.seed)
     assert again.to_dict() == found.to_dict()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda arrays: arrays | {"people": arrays["people"] + 1000},
+        lambda arrays: arrays | {"people": arrays["people"] - 1},
+        lambda arrays: arrays | {"people": arrays["people"].astype(float)},
+        lambda arrays: arrays | {"people": arrays["people"][1:]},
+        lambda arrays: arrays | {"scores.pca": arrays["scores.pca"][1:]},
+        lambda arrays: arrays | {"scores.pca": arrays["scores.pca"][:0]},
+        lambda arrays: arrays | {"scores.pca": np.full_like(arrays["scores.pca"], np.nan)},
+        lambda arrays: {"people": arrays["people"]},
+    ],
+)
+def test_judges_of_another_audit_are_refused(mixed: AuditResult, tmp_path: Path, spoil: Any) -> None:
+    save_audit(mixed, tmp_path)
+    path = tmp_path / "judged.safetensors"
+    save_file({name: np.ascontiguousarray(array) for name, array in spoil(load_file(path)).items()}, path)
+    with pytest.raises(InvalidArtifactError, match="does not belong to the audit|is damaged"):
+        load_audit(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def scaled() -> AuditResult:
+    """As older programs had it: all columns divided by one factor."""
+    return run_audit(make_people(400, seed=0), ROLES, QUICK.replace(scaling="raw", methods=("ae", "cfad", "twin")))
+
+
+@pytest.fixture(scope="module")
+def scaled_and_measured() -> AuditResult:
+    return run_audit(make_people(400, seed=0), ROLES, PCA.replace(scaling="raw"))
+
+
+@pytest.mark.parametrize("schema", [2, 3, 4])
+def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path, schema: Literal[2, 3, 4]) -> None:
+    """Their twins are additive; the one judge's twins give the number; and the reader is told."""
+    older = write_older(scaled, tmp_path, schema)
+    again = load_audit(tmp_path)
+    assert again.is_of_older_engine
+    assert "older-engine" in codes(again)
+    assert isinstance(again.model, AdditiveModel)
+    assert (again.judges, again.checks, again.stability) == (1, None, None)
+    assert np.array_equal(again.people.counterfactual, older.twins)
+    assert np.array_equal(again.people.judged, np.arange(100))
+    people = pd.read_parquet(tmp_path / "people.parquet")
+    for method in ("ae", "cfad", "twin"):
+        report, scores = again.report(method), again.scores[method]
+        assert np.array_equal(scores.counterfactual, people[f"{method}_counterfactual"])
+        assert np.array_equal(scores.judged, people[f"{method}_independent"].to_numpy()[None, :])
+        flagged = scores.factual > report.threshold
+        expected = (flagged != (people[f"{method}_independent"].to_numpy() > report.threshold)).mean()
+        assert report.metrics.changing_ratio == pytest.approx(expected)
+        assert (report.intervals, report.bounds_at(report.threshold)) == (None, None)
+        assert report.evidence_at(report.threshold).additive
+    table = make_people(400, seed=0).iloc[again.people.row]
+    scored = score_rows(again, table)
+    np.testing.assert_allclose(scored["ae_score"], scaled.scores["ae"].factual)
+    np.testing.assert_allclose(scored["ae_score_counterfactual"], again.scores["ae"].counterfactual)
+    assert set(np.unique(scored["ae_change"])) <= {0.0, 1.0}
+    assert len(twin_rows(again, table).rows) == 100
+
+
+def test_saved_again_an_older_audit_is_a_new_folder(scaled: AuditResult, tmp_path: Path) -> None:
+    write_older(scaled, tmp_path / "old", 4)
+    again = load_audit(tmp_path / "old")
+    save_audit(again, tmp_path / "new")
+    newer = load_audit(tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "audit.json").read_text(encoding="utf-8"))["schema_version"] == 5
+    assert newer.is_of_older_engine
+    assert summary(newer) == summary(again)
+    assert [finding.code for finding in newer.findings].count("older-engine") == 1
+    table = make_people(20, seed=1)
+    assert score_rows(newer, table).equals(score_rows(again, table))
+
+
+def test_the_uncertainty_of_an_older_engine_is_read(scaled_and_measured: AuditResult, tmp_path: Path) -> None:
+    """The models of its subsamples are its judges, one twin each; nothing was drawn on the way back."""
+    write_older(scaled_and_measured, tmp_path, 4)
+    again = load_audit(tmp_path)
+    assert again.is_of_older_engine
+    assert again.judges == 4
+    assert again.stability is not None
+    assert again.stability.returned_by_same == {}
+    report, scores = again.report("pca"), again.scores["pca"]
+    assert scores.judged.shape == (4, 100)
+    assert report.intervals is not None
+    assert report.intervals.changing_ratio is not None
+    flagged = scores.factual > report.threshold
+    expected = (flagged != (scores.judged > report.threshold)).mean()
+    assert report.metrics.changing_ratio == pytest.approx(expected)
+    assert report.model_error(report.threshold) is not None
+    save_audit(again, tmp_path / "new")
+    assert summary(load_audit(tmp_path / "new")) == summary(again)

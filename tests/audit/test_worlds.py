@@ -177,18 +177,19 @@ def test_bounds_by_hand() -> None:
 
 
 def test_summary_by_hand() -> None:
-    known = {"bounds": (0.02, 0.3), "auc_roc": 0.8, "judge": 0.1}
+    known = {"bounds": (0.02, 0.3), "auc_roc": 0.8, "truth": 0.1}
     cases = {
-        "pca": known | {"truth": 0.1, "interval": [0.05, 0.2], "median": 0.12, "own": 0.4},
-        "ae": known | {"truth": 0.1, "interval": [0.0, 0.01], "median": 0.0, "own": 0.0},
+        "pca": known | {"interval": [0.05, 0.2], "ratio": 0.12},
+        "ae": known | {"interval": [0.0, 0.01], "ratio": 0.0},
     }
     graph = {part: {"true": 4, "found": 2, "both": 1} for part in ("edges", "skeleton", "reach")}
-    record = {"family": "mixed", "identified": True, "seconds": 2.0, "graph": graph, "methods": cases}
+    record = {"family": "mixed", "identified": True, "rows": 2000, "seconds": 2.0, "twin_test": 0.52}
+    record |= {"graph": graph, "methods": cases}
     found = summarise([record, {"family": "messy", "identified": True, "error": "refused"}])
     assert list(found) == ["mixed", "all identified"]
     mixed = found["mixed"]
     assert (mixed["cases"], mixed["covered"], mixed["too_low"], mixed["too_high"]) == (2, 1, 1, 0)
-    assert mixed["error"] == pytest.approx({"median": 0.06, "own": 0.2, "judge": 0.0})
-    assert mixed["outside_bounds"] == {"truth": 0, "interval": 1, "median": 1, "own": 2, "judge": 0}
+    assert (mixed["error"], mixed["bias"], mixed["twin_test"]) == pytest.approx((0.06, -0.04, 0.52))
+    assert mixed["outside_bounds"] == {"truth": 0, "interval": 1, "ratio": 1}
     assert mixed["graph"]["edges"] == {"precision": 0.5, "recall": 0.25}
     assert "| mixed | 1 | 1 of 2, 50% | 1 | 0 |" in report(found)

@@ -27,7 +27,8 @@ def linear_world(n: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(n, 6))
     noise[:, 0] = groups(n, rng)
-    return noise @ np.linalg.inv(np.eye(6) - WEIGHTS) * UNITS + OFFSETS
+    found: Floats = noise @ np.linalg.inv(np.eye(6) - WEIGHTS) * UNITS + OFFSETS
+    return found
 
 
 @pytest.fixture(scope="module")

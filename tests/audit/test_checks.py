@@ -1,0 +1,141 @@
+"""Tests that a causal model must pass: right models pass, wrong ones do not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from cfad_core.audit import checks
+from cfad_core.audit.checks import ModelChecks, check_model
+from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.mechanisms import Category
+from cfad_core.core.arrays import Floats
+from cfad_core.core.config import Knowledge
+from cfad_core.core.errors import AuditCancelled
+from cfad_core.core.progress import Progress
+from cfad_core.evaluation.twin_test import TwinTest
+from tests.causal.worlds import MIXED_EDGES, MIXED_VARIABLES, given, groups, mixed_columns, mixed_rows, prepare
+from tests.conftest import Recorder
+
+NAMES = ("S", "A", "B", "C")
+COLUMNS = Columns(NAMES, "S", comparable_units=False)
+QUIET = Progress()
+
+
+def rows(n: int, seed: int) -> Floats:
+    """S -> A -> B, and C -> B."""
+    rng = np.random.default_rng(seed)
+    s, c = groups(n, rng), rng.normal(size=n)
+    a = s + rng.normal(size=n)
+    return np.column_stack([s, a, a + 1.5 * c + rng.normal(size=n), c])
+
+
+def score(people: Floats) -> dict[str, Floats]:
+    return {"a": people[:, 1], "b": np.abs(people[:, 2])}
+
+
+def subject(knowledge: Knowledge, *, selected: bool = False) -> checks.Tested:
+    learner = prepare(rows(2000, seed=0), COLUMNS, knowledge)
+    model = learner.learn(None, 0, QUIET)[0]
+    people = rows(1000, seed=1)
+    return checks.Tested(model, learner, people, model.twins(people), NAMES, score, {"a": 1.0, "b": 2.0}, selected)
+
+
+TRUE = given((("S", "A"), ("A", "B"), ("C", "B")))
+
+
+def test_the_true_model_passes() -> None:
+    found = check_model(subject(TRUE), 0, QUIET)
+    assert found.twin_test is not None
+    assert abs(found.twin_test.auc - 0.5) < 0.05
+    assert (found.unexplained, found.better_fit, found.spans) == ((), (), {})
+    assert found.groups_are_comparable
+
+
+def test_a_graph_without_an_effect_is_caught() -> None:
+    found = check_model(subject(given((("S", "A"),))), 0, QUIET)
+    assert found.unexplained == ("B",)
+    assert found.twin_test is not None
+    assert found.twin_test.auc > 0.55  # twins whose B stayed behind are no people of the other group
+
+
+def test_a_mechanism_that_misses_a_cause_is_caught() -> None:
+    """C says much about B; a graph that leaves it out predicts B clearly worse."""
+    found = check_model(subject(given((("S", "A"), ("A", "B")))), 0, QUIET)
+    assert "B" in found.better_fit
+
+
+def test_what_rests_on_groups_alike_is_left_out_where_they_are_not() -> None:
+    found = check_model(subject(TRUE, selected=True), 0, QUIET)
+    assert (found.twin_test, found.better_fit, found.rows_were_selected) == (None, (), True)
+    assert not found.groups_are_comparable
+    rng = np.random.default_rng(2)
+    a = rng.normal(size=800)
+    s = np.where(a + rng.normal(size=800) > 0.0, 1.0, -1.0)
+    x = np.column_stack([s, a, s + rng.normal(size=800), rng.normal(size=800)])
+    learner = prepare(x, COLUMNS, given((("A", "S"), ("S", "B"))))
+    model = learner.learn(None, 0, QUIET)[0]
+    no_root = check_model(
+        checks.Tested(model, learner, x, model.twins(x), NAMES, score, {"a": 1.0, "b": 2.0}, False), 0, QUIET
+    )
+    assert (no_root.twin_test, no_root.sensitive_is_root) == (None, False)
+    assert not no_root.groups_are_comparable
+
+
+def test_couplings_span_what_data_cannot_decide() -> None:
+    """Against a loop over the couplings; a method that looks at nothing drawn has no span."""
+    x = mixed_rows(1200)
+    learner = prepare(x, mixed_columns(), given(MIXED_EDGES))
+    model = learner.learn(None, 0, QUIET)[0]
+    people = mixed_rows(600, seed=1)
+
+    def levels(some: Floats) -> dict[str, Floats]:
+        return {"job": some[:, 4], "pay": some[:, 1]}
+
+    thresholds = {"job": 0.0, "pay": 3.0}
+    audit = checks.Tested(model, learner, people, model.twins(people), MIXED_VARIABLES, levels, thresholds, False)
+    found = check_model(audit, 0, QUIET)
+    assert any(isinstance(one, Category) and len(one.places) == 3 for one in model.mechanisms.values())
+
+    def ratio(way: str | None, column: int, threshold: float) -> float:
+        changed = [
+            (model.twins(people, draw, coupling=way)[:, column] > threshold) != (people[:, column] > threshold)  # type: ignore[arg-type]
+            for draw in range(4)
+        ]
+        return float(np.mean(changed))
+
+    usual = ratio(None, 4, 0.0)
+    others = [ratio(way, 4, 0.0) - usual for way in ("fewest", "nominal", "ordered")]
+    assert found.spans["job"] == pytest.approx((min(0.0, *others), max(0.0, *others)))
+    assert found.spans["job"][1] - found.spans["job"][0] > 0.0
+    assert found.spans["pay"] == (0.0, 0.0)
+
+
+def test_a_span_stays_a_share() -> None:
+    found = ModelChecks(None, (), (), {"a": (-0.1, 0.2)}, False, True)
+    assert found.span_of("a", 0.3) == pytest.approx((0.2, 0.5))
+    assert found.span_of("a", 0.05) == pytest.approx((0.0, 0.25))
+    assert found.span_of("a", 0.9) == pytest.approx((0.8, 1.0))
+    assert found.span_of("a", None) is None
+    assert found.span_of("b", 0.3) is None
+
+
+def test_they_are_plain_json() -> None:
+    found = check_model(subject(given((("S", "A"),))), 0, QUIET)
+    assert isinstance(found.twin_test, TwinTest)
+    full = dataclasses.replace(found, spans={"a": (-0.1, 0.1 + 0.2)}, better_fit=("B",))
+    for one in (full, dataclasses.replace(full, twin_test=None)):
+        assert ModelChecks.from_dict(json.loads(json.dumps(one.to_dict(), allow_nan=False))) == one
+
+
+def test_progress_and_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
+    audit, recorder = subject(TRUE), Recorder()
+    check_model(audit, 0, recorder)
+    assert recorder.heard == [("checks", k, 3, {}) for k in (1, 2, 3)]
+    with pytest.raises(AuditCancelled, match="during 'checks'"):
+        check_model(audit, 0, Recorder(stop_in="checks"))
+    monkeypatch.setattr(checks, "_MOST_PEOPLE", 10)
+    assert check_model(audit, 0, QUIET).spans == {}
