@@ -42,10 +42,16 @@ threshold, how = operating_threshold(record, result, method)
 here, there = result.report(method).flags_at(threshold)
 report = result.report(method)
 likely, ratio = report.change_probability(threshold), report.metrics_at(threshold).changing_ratio
+some = f" (counted on {len(result.people.judged):,} of them)" if np.isnan(likely).any() else ""
 st.caption(
-    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {len(here):,} people would have a different outcome, "
-    "had they belonged to the other group. A person has several possible twins, so an outcome changes with a "
-    f"probability; for {int((likely >= 0.5).sum()):,} people it is 50 % or more.",
+    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {len(here):,} people{some} would have a different "
+    "outcome, had they belonged to the other group"
+    + (
+        ", by their true twins, which are known here."
+        if result.people.truth is not None
+        else ". A person has several possible twins, so an outcome changes with a probability; for "
+        f"{int((likely >= 0.5).sum()):,} people it is 50 % or more."
+    ),
     help=HELP["changing ratio"],
 )
 if choice == "by row":

@@ -155,7 +155,7 @@ class MethodReport:
     @cached_property
     def grid(self) -> Floats:
         """The thresholds that a curve on the screen is drawn at, ascending."""
-        points = min(_POINTS, max(20, len(self.ascending) // 10))
+        points = min(_POINTS, max(20, len(self.ascending) // 2))
         return self.ascending[np.linspace(0, len(self.ascending) - 1, points).astype(np.intp)]
 
     @cached_property

@@ -25,6 +25,8 @@ from cfad_core.figures.style import (
 
 _ROWS = 10  # nodes above each other in a drawn graph; beyond that labels touch
 _CURVE = np.linspace(0.0, 1.0, 9)
+_BOWS = (1.0, 1.6, 0.4, -1.0, -0.4, -1.6)  # shares of the usual bow that an edge may take, the best first
+_CLEAR, _NAME = 0.25, 0.35  # distance from a node that is enough, and how far its name reaches below it
 
 
 def graph_figure(
@@ -97,14 +99,26 @@ def _places(strengths: Floats) -> Floats:
     return place
 
 
-def _curve(start: Floats, end: Floats) -> Floats:
-    """Points (p, 2) of an edge; one that passes other columns bows outwards, so that it does not cross their nodes."""
+def _curve(place: Floats, j: int, i: int) -> Floats:
+    """Points (p, 2) of an edge; one that passes other columns bows, so that it does not cross their nodes."""
+    start, end = place[j], place[i]
     span = end[0] - start[0]
     if span < 2.0:
         return np.stack([start, end])
+    between = place[(place[:, 0] > start[0]) & (place[:, 0] < end[0])]
+    along = (between[:, 0] - start[0]) / span
+    outwards = 1.0 if start[1] + end[1] >= 0.0 else -1.0
+    usual = outwards * min(0.3 + 0.15 * (span - 2.0), 0.8)
+
+    def clearance(bow: float) -> float:
+        """How far the edge stays from the nodes that it passes, and from the names below them."""
+        height = start[1] + along * (end[1] - start[1]) + 4.0 * along * (1.0 - along) * bow - between[:, 1]
+        return float(np.min(np.where(height > 0.0, height, np.maximum(-height - _NAME, 0.0)), initial=np.inf))
+
+    bows = [usual * share for share in _BOWS]
+    bow = next((one for one in bows if clearance(one) >= _CLEAR), max(bows, key=clearance))
     points: Floats = start + _CURVE[:, None] * (end - start)
-    bow = min(0.3 + 0.15 * (span - 2.0), 0.8)
-    points[:, 1] += 4.0 * _CURVE * (1.0 - _CURVE) * (bow if start[1] + end[1] >= 0.0 else -bow)
+    points[:, 1] += 4.0 * _CURVE * (1.0 - _CURVE) * bow
     return points
 
 
@@ -116,7 +130,7 @@ def _edge_traces(
     for j, i in edges:
         width = 1 if rare[j, i] else round(1.0 + 5.0 * float(size[j, i]))
         kind = bool(touched[j] and touched[i]), bool(rare[j, i]), width
-        groups.setdefault(kind, []).append(_curve(place[j], place[i]))
+        groups.setdefault(kind, []).append(_curve(place, j, i))
     gap = np.full((1, 2), np.nan)
     traces = []
     for (causal, seldom, width), curves in sorted(groups.items(), key=lambda item: item[0]):
@@ -151,7 +165,7 @@ def _edge_says(
 
 def _middles(place: Floats, edges: NDArray[np.int64]) -> Floats:
     """(e, 2), a point of each edge halfway between its ends."""
-    curves = [_curve(place[j], place[i]) for j, i in edges]
+    curves = [_curve(place, j, i) for j, i in edges]
     middle: Floats = np.array([c[len(c) // 2] if len(c) > 2 else c.mean(axis=0) for c in curves]).reshape(-1, 2)
     return middle
 

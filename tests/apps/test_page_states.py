@@ -9,12 +9,16 @@ import pytest
 
 from cfad_core.apps import cli
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.audit.folder import save_audit
+from cfad_core.audit.run import audit_tables
 from cfad_core.core.config import (
     Knowledge,
 )
+from cfad_core.core.formats import percent
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.data.tables import Tables
-from cfad_core.runs.model import Report, Status
+from cfad_core.runs.model import Report, Status, headline
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     HOSTILE,
@@ -113,6 +117,33 @@ def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tupl
             assert "That contradicts the table" in said(app)
             assert "None of 4 subsamples shows a path either" in said(app)
             assert "Band:" not in said(app)
+
+
+def test_every_page_where_the_true_twins_are_known(home: Path) -> None:
+    world = generate_synthetic(4, n_train=400, n_test_normal=100, n_test_anomaly=20)
+    tables = Tables.of(world.train, world.test, world.test_counterfactual)
+    roles = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
+    config = QUICK.replace(subsamples=4, methods=("ae",))
+    with Store(home) as store:
+        audit = store.create(tables, roles, config, name="Truth", source="synthetic people")
+        store.claim("test", audit)
+        result = audit_tables(store.request(audit).tables, roles, config)
+        save_audit(result, store.folder(audit))
+        store.finish(audit, headline(result))
+    truth = result.scores["ae"].truth
+    assert truth is not None
+    report = result.report("ae")
+    ratio = float(((truth > report.threshold) != (result.scores["ae"].factual > report.threshold)).mean())
+    assert report.metrics.changing_ratio == pytest.approx(ratio)
+    for page in [*RESULT_PAGES, "2_Train.py"]:
+        app = visit(page, audit=audit)
+        assert not app.exception, app.exception
+        if page == "4_Counterfactuals.py":
+            assert f"{percent(ratio)} of 120 people would have a different outcome" in said(app)
+            assert "by their true twins, which are known here" in said(app)
+            assert "several possible twins" not in said(app)
+        if page in ("2_Train.py", "6_Threshold.py"):
+            assert "The true twins are known: no causal model was needed." in said(app).replace("\\", "")
 
 
 def test_pages_say_that_an_audit_is_of_an_older_engine(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

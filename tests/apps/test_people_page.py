@@ -77,9 +77,9 @@ def test_the_row_shown_is_the_row_scored(mixed: str, home: Path) -> None:
             assert scored[0] == pytest.approx(scores.factual[person], rel=1e-9, abs=1e-9)
             assert scored[1] == pytest.approx(scores.counterfactual[person], rel=1e-9, abs=1e-9)
     twins = read_table(downloads._csv(downloads._twins(record, result)), name="twins.csv")
-    scored = score_rows(result, twins)
+    of_twins = score_rows(result, twins)
     for method, scores in result.scores.items():
-        np.testing.assert_allclose(scored[f"{method}_score"], scores.counterfactual, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(of_twins[f"{method}_score"], scores.counterfactual, rtol=1e-9, atol=1e-9)
     moved = twins.drop(columns=["row", "group"]).ne(downloads._judged(record, result).drop(columns="group"))
     assert moved["hours"].any()  # there was something to carry over
 

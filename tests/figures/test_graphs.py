@@ -102,6 +102,20 @@ def test_an_edge_over_a_node_goes_around_it() -> None:
     assert middle["s → b: +1.00"][1] > 0.2
 
 
+def test_an_edge_goes_around_nodes_off_its_line_too() -> None:
+    """The usual bow of p to d, from 0.5 over 0.55 to 0, would run through q beside the middle, at 0.5."""
+    names = ["s", "p", "o", "q", "d"]
+    strengths = np.zeros((5, 5))
+    strengths[0, 2] = strengths[0, 3] = strengths[2, 4] = strengths[3, 4] = strengths[1, 4] = 1.0
+    figure = graph_figure(names, strengths, "s", ["o", "q", "d"])
+    place = nodes(figure)
+    (hovers,) = (trace for trace in figure.data if trace.name == "edges")
+    middle = {t: (x, y) for t, x, y in zip(hovers.hovertext, hovers.x, hovers.y, strict=True)}["p → d: +1.00"]
+    beside = [y for x, y in place.values() if x == middle[0]]
+    assert len(beside) == 2
+    assert all(middle[1] - y >= 0.25 or y - middle[1] >= 0.6 for y in beside)  # names stand below their nodes
+
+
 def test_children_follow_the_order_of_their_parents() -> None:
     crossed = np.zeros((4, 4))
     crossed[0, 3] = crossed[1, 2] = 1.0
