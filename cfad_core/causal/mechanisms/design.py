@@ -23,6 +23,7 @@ Functions: TypeAlias = Mapping[int, Sequence[Floats]]  # by variable, each funct
 SENSITIVE: Factor = (0, 0)
 _RIDGE = 1e-6
 _SWEEPS = 4
+_MOST_ROWS = 5_000  # that may speak for an edge: in more, small misfits of other equations would become edges
 _LEAST_VARIANCE = 1e-4  # of a target, that is always noise
 
 
@@ -148,8 +149,8 @@ class Moments:
         self._variance = np.maximum(np.diag(gram)[q:], 1e-300)
         self.price = 0.5 * np.log(self.n) * targets.shape[1]  # of a term
 
-    def criterion(self, terms: Sequence[Term]) -> float:
-        """Log-likelihood less what the terms cost."""
+    def criterion(self, terms: Sequence[Term], most_rows: int | None = None) -> float:
+        """Log-likelihood less what the terms cost; as if there were no more than ``most_rows``."""
         left = self._variance
         if terms:
             own: NDArray[np.intp] = np.array([self.place[term] for term in terms])
@@ -157,7 +158,8 @@ class Moments:
             towards = self._towards[own]
             left = left - np.sum(towards * np.linalg.solve(inner, towards), axis=0)
         left = np.maximum(left, _LEAST_VARIANCE * self._variance)
-        return -0.5 * self.n * float(np.log(left).sum()) - float(self.price) * len(terms)
+        n = self.n if most_rows is None else min(self.n, most_rows)
+        return -0.5 * n * float(np.log(left).sum()) - float(self.price) * len(terms)
 
 
 def choose_terms(moments: Moments, blocks: Blocks, sensitive: bool | None) -> list[Term]:
@@ -179,4 +181,8 @@ def choose_terms(moments: Moments, blocks: Blocks, sensitive: bool | None) -> li
                 now, best = tried, value
         if best <= before:
             break
+    if sensitive is None and now.sensitive:
+        without = replace(now, sensitive=False)
+        with_it, alone = (moments.criterion(some.terms(blocks), _MOST_ROWS) for some in (now, without))
+        now = now if with_it > alone else without
     return now.terms(blocks)
