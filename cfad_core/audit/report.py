@@ -15,10 +15,11 @@ from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rate_bounds
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
+from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Interval, Intervals, ResampledScores, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
-from cfad_core.evaluation.verdict import Evidence, evidence_lines, verdict
+from cfad_core.evaluation.verdict import evidence_lines, verdict
 
 _POINTS = 201  # of a curve on the screen, fewer where there are few people
 

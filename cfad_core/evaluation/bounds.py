@@ -12,7 +12,7 @@ import numpy as np
 
 from cfad_core.evaluation.intervals import Interval
 
-USUAL_ERRORS = 1.645  # standard errors that a number is beyond by chance once in twenty times
+USUAL_ERRORS = 1.6449  # standard errors that a number is beyond by chance once in twenty times
 REFUTING_ERRORS = 3.0  # by chance once in 700 times: several numbers are looked at
 _ROUNDING = 1e-12  # of sums of rates
 

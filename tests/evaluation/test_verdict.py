@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.twin_test import TwinTest
-from cfad_core.evaluation.verdict import Evidence, evidence_lines, verdict
+from cfad_core.evaluation.verdict import evidence_lines, verdict
 
 GOOD = TwinTest(0.52, 0.503, 0.54, 9000)
 BAD = TwinTest(0.71, 0.69, 0.73, 9000, (("income", 0.68),))
