@@ -15,7 +15,7 @@ from cfad_core.causal.mechanisms.marginal import Marginal, fit_marginal
 from cfad_core.causal.spline import Spline
 from cfad_core.core.arrays import Floats
 
-_COARSE, _FINE = 5, 11  # knots of the two splines
+_COARSE, _FINE = 5, 17  # knots of the two splines
 _FAR = 5.0  # standard deviations from the middle, that a straight line does not follow people beyond
 _COMMON = 0.1  # share of people that have one value, from which it acts on its own
 _DISTINCT = 20  # values of a number that may have such an atom
