@@ -31,8 +31,8 @@ class ModelChecks:
     Attributes
     ----------
     twin_test : whether twins pass for real people of the other group; None where that cannot be tested
-    kept : variables that differ between the groups, but that twins keep, as the attribute may not cause them
-    unexplained : variables that differ between the groups beyond chance, and might be caused, but are not reached
+    kept : variables that differ between the groups, but that twins keep: by what is known, the attribute is no cause
+    unexplained : variables that differ between the groups beyond chance, and contradict the graph: they are not reached
     better_fit : variables that a model of all earlier variables predicts clearly better, in people it has not seen
     spans : by method, by how much the changing ratio could be lower or higher, were levels coupled otherwise; empty if
         no category with more than two levels is reached

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cfad_core.audit.stability import evenly
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.progress import Progress
@@ -32,8 +33,8 @@ class Judgement:
     ----------
     people : (m,), positions among the audit's people
     twin_scores : by method, (R, m): R = models x twins by each model, those of one model next to each other
-    returned : by method, (models / 2, r): of the twins' twins of the first r judged people, the second twin by a model
-        that shares no row with the first
+    returned : by method, (models / 2, r): of the twins' twins of r of the judged people, at even distances; the second
+        twin is by a model that shares no row with the first
     returned_by_same : the same, both by the first: what is drawn by chance alone
     """
 
@@ -47,10 +48,7 @@ def judge_people(
     models: Sequence[CausalModel], factual: Floats, score: Score, seed: int, progress: Progress
 ) -> Judgement:
     """Twins of people (n, d) by every model, and there and back by each pair of neighbours."""
-    rng = np.random.default_rng([seed, 3])
-    people = rng.permutation(
-        sample_of(np.arange(len(factual)), MOST_JUDGED, rng)
-    )  # the first of them are a sample, too
+    people = sample_of(np.arange(len(factual)), MOST_JUDGED, np.random.default_rng([seed, 3]))
     judged = factual[people]
     draws = draws_of(len(models))
     found: list[dict[str, Floats]] = []
@@ -63,7 +61,7 @@ def judge_people(
             found.append(score(twins))
             progress.tick(STAGE, len(found) + len(returned), steps)
             if draw == 0 and b % 2 == 0 and b + 1 < len(models):
-                some = twins[:_MOST_RETURNED]
+                some = twins[evenly(len(twins), _MOST_RETURNED)]
                 returned.append(score(models[b + 1].twins(some)))
                 by_same.append(score(model.twins(some)))
     return Judgement(people.astype(np.int64), _by_method(found), _by_method(returned), _by_method(by_same))

@@ -203,13 +203,12 @@ class MethodReport:
         return self._bounded(interval(self.resampled.changing_ratio(np.array([threshold]))[:, 0]), threshold)
 
     def _bounded(self, found: Interval | None, threshold: float) -> Interval | None:
-        """The interval, no further than the bounds allow, and never without the number itself."""
-        ratio = self.metrics_at(threshold).changing_ratio
+        """The interval with the number itself, no further than the bounds allow."""
+        ratio = defined(self.curves.people.at(threshold).changing_ratio)
         if found is None or ratio is None:
             return found
-        bounds = self.bounds_at(threshold)
-        within = found if bounds is None else bounds.clip(found)
-        return Interval(min(within.low, ratio), max(within.high, ratio))
+        bounds, whole = self.bounds_at(threshold), Interval(min(found.low, ratio), max(found.high, ratio))
+        return whole if bounds is None else bounds.clip(whole)
 
     def bounds_at(self, threshold: float) -> Bounds | None:
         """What the flag rates of the groups allow without any causal model; None where that does not hold."""

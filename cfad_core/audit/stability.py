@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.causal.graph import descendants
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.evaluation.plausibility import Plausibility
@@ -27,8 +27,8 @@ class Stability:
     ----------
     variables, sensitive : of the graphs
     graphs : (B, v, v), how strongly each variable acts on each other
-    returned : by method, (B / 2, r): the scores of the first r judged people after one model made twins of them and its
-        neighbour twins of those
+    returned : by method, (B / 2, r): the scores of r of the judged people, at even distances, after one model made
+        twins of them and its neighbour twins of those
     returned_by_same : the same, both by the first model: what is drawn by chance alone; empty of an older engine, which
         drew nothing on the way back
     plausibility, edge_cuts : of the twins, and of the edges, of the audit's own causal model
@@ -69,11 +69,11 @@ class Stability:
     def model_error(self, method: str, score: Floats, threshold: float) -> float:
         """Share of people whose outcome differs once one model made their twin, and another the twin of that.
 
-        The ``score`` is that of the judged people (m,), of whom the first went there and back. A perfect model would
+        The ``score`` is that of the judged people (m,), of whom some went there and back. A perfect model would
         bring everybody back, but for what is drawn by chance: that share, where one model goes there and back, is
         taken off. The median over the pairs.
         """
-        here = score[: self.returned[method].shape[1]] > threshold
+        here = score[evenly(len(score), self.returned[method].shape[1])] > threshold
         lost = ((self.returned[method] > threshold) != here).mean(axis=1)
         if self.returned_by_same:
             lost = lost - ((self.returned_by_same[method] > threshold) != here).mean(axis=1)
@@ -132,6 +132,11 @@ class Stability:
             "validity": self.plausibility.to_dict(),
             "what_if": self.edge_cuts.to_dict(),
         }
+
+
+def evenly(people: int, most: int) -> Rows:
+    """Positions of at most so many of the people, at even distances."""
+    return np.linspace(0, max(0, people - 1), min(people, most)).astype(np.intp)
 
 
 def _is_sound(array: NDArray[Any], shape: tuple[int, ...]) -> bool:

@@ -203,13 +203,16 @@ class Learner:
     def differing(self, model: StructuralModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Variables that differ between the groups beyond chance although the attribute does not reach them.
 
-        First those that twins keep because the attribute may not cause them, then those that it might.
+        First those that twins keep, because knowledge says that nothing causes them, or because something causes the
+        attribute; then those that contradict the graph.
         """
         if self.trusts_shared:
             return (), ()
         adjusted = holm(depends_on(self.cells, self.layout.kinds))
         found = [i for i in range(1, len(adjusted)) if adjusted[i] < DEPENDS and i not in model.affected]
-        kept = [i for i in found if not (self.allowed[0, i] and self.sensitive_is_root)]
+        was_given = np.array_equal(self.allowed, self.required)
+        roots = [i for i in found if not was_given and not self.allowed[:, i].any()]
+        kept = roots if self.sensitive_is_root else found
         names = self.layout.names
         return tuple(names[i] for i in kept), tuple(names[i] for i in found if i not in kept)
 

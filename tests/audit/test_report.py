@@ -15,7 +15,8 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.audit.stability import Stability
 from cfad_core.core.config import Knowledge
-from cfad_core.evaluation.intervals import ResampledScores
+from cfad_core.evaluation.bounds import REFUTING_ERRORS
+from cfad_core.evaluation.intervals import Interval, ResampledScores
 from cfad_core.runs.model import headline
 from tests.audit.worlds import AUDITED, JOBS, PCA, ROLES, SUBSAMPLED, make_jobs
 from tests.conftest import make_people
@@ -33,7 +34,10 @@ def test_numbers_come_from_the_worlds(measured: AuditResult) -> None:
             bounds, plain = report.bounds_at(at), expected.at(at).changing_ratio
             assert bounds is not None
             assert plain is not None
-            assert report.changing_ratio_interval(at) == bounds.clip(plain)
+            ratio = report.metrics_at(at).changing_ratio
+            assert ratio is not None
+            whole = Interval(min(plain.low, ratio), max(plain.high, ratio))
+            assert report.changing_ratio_interval(at) == bounds.clip(whole)
         assert report.intervals is not None
         found, unbounded = report.intervals, expected.at(threshold)
         assert dataclasses.replace(found, changing_ratio=None) == dataclasses.replace(unbounded, changing_ratio=None)
@@ -65,7 +69,7 @@ def test_the_evidence_is_that_of_the_method(measured: AuditResult) -> None:
     checks, bounds = measured.checks, report.bounds_at(report.threshold)
     assert checks is not None
     assert bounds is not None
-    wide = bounds.with_sampling()
+    wide = bounds.with_sampling(REFUTING_ERRORS)  # a verdict must not be refuted by chance
     assert found.bounds == (wide.low, wide.high)
     assert (found.twin_test, found.unexplained, found.better_fit) == (
         checks.twin_test,
@@ -146,8 +150,8 @@ def test_where_groups_cannot_be_compared_there_are_no_bounds(measured: AuditResu
     checks = measured.checks
     assert checks is not None
     selected = dataclasses.replace(checks, rows_were_selected=True)
-    no_root = dataclasses.replace(checks, sensitive_is_root=False)
-    for changed in (selected, no_root):
+    kept = dataclasses.replace(checks, kept=("age",))
+    for changed in (selected, kept):
         other = dataclasses.replace(measured, checks=changed)
         assert other.report("ae").bounds_at(0.5) is None
         assert other.report("ae").evidence_at(0.5).bounds is None

@@ -57,7 +57,7 @@ def test_what_depends_on_the_attribute_is_reached_even_where_no_edge_was_found(m
     assert found is not None
     assert not found.edges.any()
     assert set(model.edges()) == {("S", "A"), ("S", "B")}  # both differ between the groups; C does not
-    assert learner.unexplained(model) == ()
+    assert learner.differing(model) == ((), ())
     twins = model.twins(rows(300, seed=1))
     assert (twins[:, 1:3] != rows(300, seed=1)[:, 1:3]).any(axis=0).all()
     assert np.array_equal(twins[:, 3], rows(300, seed=1)[:, 3])
@@ -84,21 +84,34 @@ def test_knowledge_is_stronger_than_dependence(monkeypatch: pytest.MonkeyPatch) 
     learner = prepare(rows(), COLUMNS, knowledge)
     model = learner.learn(None, 0, QUIET)[0]
     assert model.affected_names == ()
-    assert learner.unexplained(model) == ("A", "B")
+    assert learner.differing(model) == ((), ("A", "B"))
     only = prepare(rows(), COLUMNS, Knowledge(forbidden=(("S", "A"),)))
-    assert only.unexplained(only.learn(None, 0, QUIET)[0]) == ("A",)
+    assert only.differing(only.learn(None, 0, QUIET)[0]) == ((), ("A",))
+
+
+def test_a_root_that_differs_between_the_groups_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Knowledge says that nothing causes A: that is no contradiction, and B still follows from S."""
+    with_search(monkeypatch, finding())
+    learner = prepare(rows(), COLUMNS, Knowledge(roots=("A",)))
+    model = learner.learn(None, 0, QUIET)[0]
+    assert model.affected_names == ("B",)
+    assert learner.differing(model) == (("A",), ())
+    second = learner.group_probability(("A",), rows(500, seed=1))
+    group = rows(500, seed=1)[:, 0]
+    assert second[group > 0.0].mean() > second[group < 0.0].mean() + 0.1  # A says something about the group
+    assert second[group > 0.0].mean() < 0.99  # but not everything
 
 
 def test_a_given_graph_that_misses_an_effect_is_contradicted() -> None:
     learner = prepare(rows(), COLUMNS, given((("S", "A"),)))
     model = learner.learn(None, 0, QUIET)[0]
     assert set(model.edges()) == {("S", "A")}
-    assert learner.unexplained(model) == ("B",)
-    assert prepare(rows(), COLUMNS, given((("S", "A"), ("A", "B")))).unexplained(model) == ("B",)
+    assert learner.differing(model) == ((), ("B",))
+    assert prepare(rows(), COLUMNS, given((("S", "A"), ("A", "B")))).differing(model) == ((), ("B",))
 
 
 def test_an_attribute_that_is_no_root_reaches_what_the_graph_says() -> None:
-    """A -> S: that A differs between the groups is no effect of S, and nothing is unexplained."""
+    """A -> S: that A differs between the groups is no effect of S: twins keep it, and nothing is unexplained."""
     rng = np.random.default_rng(2)
     a = rng.normal(size=1500)
     s = np.where(a + rng.normal(size=1500) > 0.0, 1.0, -1.0)
@@ -108,7 +121,7 @@ def test_an_attribute_that_is_no_root_reaches_what_the_graph_says() -> None:
     model = learner.learn(None, 0, QUIET)[0]
     assert set(model.edges()) == {("A", "S"), ("S", "B")}
     assert model.affected_names == ("B",)
-    assert learner.unexplained(model) == ()
+    assert learner.differing(model) == (("A",), ())
     assert np.array_equal(model.twins(x)[:, 1], x[:, 1])
 
 
@@ -147,9 +160,9 @@ def test_the_same_seed_gives_the_same_model() -> None:
 
 
 def test_units_do_not_matter() -> None:
-    """Each column in another unit: the same graph, the same twins in the new unit."""
+    """Each column in another unit: the same graph, the same twins in it. Zero matters where effects multiply (A)."""
     x = rows()
-    factor, shift = np.array([1.0, 1e-4, 300.0, 7.0]), np.array([0.0, 5.0, -80.0, 1.0])
+    factor, shift = np.array([1.0, 1e-4, 300.0, 7.0]), np.array([0.0, 0.0, -80.0, 1.0])
     here, there = learn(x, COLUMNS), learn(x * factor + shift, COLUMNS)
     assert set(here.edges()) == set(there.edges())
     spread = x.std(axis=0)
