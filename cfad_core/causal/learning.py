@@ -105,6 +105,11 @@ class Learner:
             sensitive_is_root=not allowed[:, 0].any(),
         )
 
+    @property
+    def dependence_is_effect(self) -> bool:
+        """Whether what differs between the groups is reached: by a root, in rows not chosen by their label."""
+        return self.sensitive_is_root and not self.trusts_shared
+
     @one_thread()
     def learn(
         self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None = None
@@ -162,7 +167,7 @@ class Learner:
             if not (depends[i] or set(causes) & (reached | {0})):
                 continue  # nothing suggests that the sensitive attribute reaches it
             must = bool(edges[0, i]) or (depends[i] and not set(causes) & reached)
-            acts = True if must else (None if self.allowed[0, i] and self.sensitive_is_root else False)
+            acts = True if must else (None if self.allowed[0, i] and self.dependence_is_effect else False)
             fitted[i] = fit_mechanism(i, causes, cells, self.layout, parts, acts)
             if 0 in fitted[i].causes:
                 edges[0, i] = True
@@ -171,7 +176,7 @@ class Learner:
 
     def unexplained(self, model: StructuralModel) -> tuple[str, ...]:
         """Variables that differ between the groups beyond chance, but are not reached in the graph."""
-        if not self.sensitive_is_root:
+        if not self.dependence_is_effect:
             return ()
         adjusted = holm(depends_on(self.cells, self.layout.kinds))
         reached = set(model.affected)
@@ -206,7 +211,7 @@ class Learner:
 
     def _depends(self, cells: Floats) -> Bools:
         """(v,), which variables differ between the groups beyond chance and may be caused by the attribute."""
-        if not self.sensitive_is_root:
+        if not self.dependence_is_effect:
             return np.zeros(len(self.allowed), dtype=np.bool_)
         found: Bools = (holm(depends_on(cells, self.layout.kinds)) < DEPENDS) & self.allowed[0]
         return found

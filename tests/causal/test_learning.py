@@ -9,6 +9,7 @@ import pytest
 
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph, OrderSearch
+from cfad_core.causal.discovery.shared_scale import SharedScale
 from cfad_core.causal.graph import find_cycle
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Floats
@@ -110,6 +111,24 @@ def test_an_attribute_that_is_no_root_reaches_what_the_graph_says() -> None:
     assert model.affected_names == ("B",)
     assert learner.unexplained(model) == ()
     assert np.array_equal(model.twins(x)[:, 1], x[:, 1])
+
+
+def test_rows_that_were_chosen_depend_on_the_attribute_without_being_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S -> A <- C: among people with a usual A, S and C differ together. That makes S no cause of C."""
+    rng = np.random.default_rng(3)
+    s, c = groups(4000, rng), 2.0 * rng.normal(size=4000)
+    a = 2.0 * s + c + rng.normal(size=4000)
+    x = np.column_stack([s, a, rng.normal(size=4000), c])[np.abs(a) < 2.0]
+    edges = np.zeros((4, 4), dtype=bool)
+    edges[0, 1] = edges[3, 1] = True
+    monkeypatch.setattr(SharedScale, "edges", lambda *_: edges)
+    for selected in (True, False):
+        with_search(monkeypatch, finding((0, 1), (3, 1)))
+        learner = prepare(x, Columns(NAMES, "S", rows_were_selected=selected))
+        assert learner.dependence_is_effect is not selected
+        model = learner.learn(None, 0, QUIET)[0]
+        assert (("S", "C") in model.edges()) is not selected
+        assert learner.unexplained(model) == ()
 
 
 @pytest.mark.parametrize(
