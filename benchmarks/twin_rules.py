@@ -32,7 +32,7 @@ def main() -> None:
         result = run_audit(
             data.train,
             ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
-            preset("fast", seed=seed),
+            preset("fast", seed=seed, subsamples=0),
             test=data.test,
             test_counterfactual=data.test_counterfactual,
         )

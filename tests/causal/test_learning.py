@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph, OrderSearch
+from cfad_core.causal.discovery.shared_scale import SharedScale
 from cfad_core.causal.graph import find_cycle
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import AuditCancelled, InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
@@ -123,6 +126,29 @@ def test_an_attribute_that_is_no_root_reaches_what_the_graph_says() -> None:
     assert model.affected_names == ("B",)
     assert learner.differing(model) == (("A",), ())
     assert np.array_equal(model.twins(x)[:, 1], x[:, 1])
+
+
+def test_rows_that_were_chosen_depend_on_the_attribute_without_being_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S -> A <- C: among people with a usual A, S and C differ together. That makes S no cause of C."""
+    rng = np.random.default_rng(3)
+    s, c = groups(4000, rng), 2.0 * rng.normal(size=4000)
+    a = 2.0 * s + c + rng.normal(size=4000)
+    x = np.column_stack([s, a, rng.normal(size=4000), c])[np.abs(a) < 2.0]
+    with_search(monkeypatch, finding((0, 1), (3, 1)))
+    learn_shared = SharedScale.learn
+
+    def true_graph(self: SharedScale, chosen: Rows | None, seed: int, progress: Progress) -> AdditiveModel:
+        model = learn_shared(self, chosen, seed, progress)
+        weights = np.zeros((4, 4))
+        weights[0, 1] = weights[3, 1] = 1.0
+        return dataclasses.replace(model, weights=weights)
+
+    monkeypatch.setattr(SharedScale, "learn", true_graph)
+    for selected in (True, False):
+        learner = prepare(x, Columns(NAMES, "S", rows_were_selected=selected))
+        model = learner.learn(None, 0, QUIET)[0]
+        assert (("S", "C") in model.edges()) is not selected
+        assert learner.differing(model) == ((), ())
 
 
 @pytest.mark.parametrize(
