@@ -51,7 +51,7 @@ from cfad_core.detectors.registry import METHOD_NAME, METHODS, module_of, needed
 
 JUDGE = "judge: "  # before the stages of the paper's independent causal model
 # Usual shares of the time of Phase One, in order; those of the detectors are in their registry
-_GRAPH = {"discovery": 10.0, "edge selection": 1.0, "refit": 0.5, "mechanisms": 1.0}
+_GRAPH = {"discovery": 10.0, "mechanisms": 1.0}
 _GRAPH_AUTOENCODER = {"discovery": 60.0, "refit": 10.0}
 _EVALUATION = {JUDGING: 1.0, "evaluation": 2.0, CHECKS: 2.0}
 _EACH_SUBSAMPLE = {SUBSAMPLES: 2.0}

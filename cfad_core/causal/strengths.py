@@ -31,7 +31,8 @@ def edge_strengths(cells: Floats, bases: Mapping[int, Basis], functions: Functio
 def _into(cells: Floats, i: int, causes: list[int], bases: Mapping[int, Basis], functions: Functions) -> Floats:
     """(causes,), of the edges into one variable."""
     targets = _targets(cells[:, i], bases[i])
-    blocks = [np.stack([functions[j][k] for k in _curved(bases[j])], axis=1) for j in causes]
+    nothing = np.zeros((len(cells), 0))  # of a cause that is constant in these rows
+    blocks = [np.column_stack([nothing, *(functions[j][k] for k in _curved(bases[j]))]) for j in causes]
     belongs = np.repeat(np.arange(len(causes)), [block.shape[1] for block in blocks])
     columns = np.concatenate([*blocks, targets], axis=1)
     columns = columns - columns.mean(axis=0)

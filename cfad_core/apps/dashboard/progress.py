@@ -21,7 +21,6 @@ from cfad_core.runs.model import AuditRecord, Report
 
 STAGE_NAMES: dict[str, str] = {
     "discovery": "Learning the causal graph",
-    "edge selection": "Choosing its edges",
     "refit": "Fitting the causal model",
     "mechanisms": "Fitting a mechanism for each variable",
     "judge: discovery": "Learning an independent judge's graph",

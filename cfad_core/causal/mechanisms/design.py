@@ -68,7 +68,8 @@ class Blocks:
 
     @staticmethod
     def of(causes: Sequence[int], bases: Mapping[int, Basis]) -> Blocks:
-        others = [j for j in causes if j != SENSITIVE[0]]
+        # a cause that is constant in these rows has no functions
+        others = [j for j in causes if j != SENSITIVE[0] and bases[j].options[-1]]
         pairs = tuple((j, k) for a, j in enumerate(others) for k in others[:a])
         return Blocks({j: bases[j].options for j in others}, pairs)
 
