@@ -84,7 +84,7 @@ def _how_many(found: Evidence, doubts: Sequence[str]) -> str:
     if found.known_truth:
         return f"By their true twins, {text}"
     if found.interval is None:
-        return f"By one causal model, {text}; the uncertainty was not measured"
+        return f"{_capital(text)}; the uncertainty was not measured"
     return f"Perhaps {text.removeprefix('about ')}" if found.better_fit else _capital(text)
 
 

@@ -69,7 +69,9 @@ def test_what_is_uncertain_about_the_graph(done: tuple[str, str], home: Path) ->
         ratio = percent(result.report(method).metrics.changing_ratio)
         assert f"With {label_of(method)}, the outcome changes for {ratio} of people." in said(app)
         carried = stability.edge_cuts.carried(method)
-        assert carried is not None
+        if carried is None:  # among these few people
+            assert "nobody's does, so there is nothing that an edge could carry" in said(app)
+            continue
         assert "on one twin each of 100 people, at the audit's own threshold (quantile 0.95)" in said(app)
         table = next(table.value for table in app.dataframe if "share of the change" in table.value)
         assert list(table["share of the change"]) == pytest.approx(sorted(100 * carried, reverse=True))

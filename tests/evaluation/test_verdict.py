@@ -77,12 +77,12 @@ HOW_MANY: list[tuple[dict[str, Any], str]] = [
 NOT_MEASURED: list[tuple[dict[str, Any], str]] = [
     (
         {},
-        "By one causal model, about 5 % of people would have a different outcome with AE, had they belonged to the "
+        "About 5 % of people would have a different outcome with AE, had they belonged to the "
         "other group: about 1 in 20; the uncertainty was not measured.",
     ),
     (
         {"ratio": 0.0, "bounds": None},
-        "By one causal model, under 0.1 % of people would have a different outcome with AE, had they belonged to the "
+        "Under 0.1 % of people would have a different outcome with AE, had they belonged to the "
         "other group: fewer than 1 in 1,000; the uncertainty was not measured.",
     ),
     ({"ratio": None, "flag_rate": None}, "Nobody was judged."),
