@@ -16,13 +16,14 @@ from cfad_core.audit.stability import evenly
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.progress import Progress
+from cfad_core.evaluation.draws import draws_needed
 
 Score = Callable[[Floats], dict[str, Floats]]
 
 STAGE = "judging"
 MOST_JUDGED = 10_000  # people: sampling noise is then below the models' own
 _MOST_RETURNED = 2_500  # of them, who go there and back
-_LEAST_TWINS = 16  # of each person: a probability is then known within 0.125, and the mean over people far better
+_PERSONS_ERROR = 0.125  # standard error, by drawing alone, that one person's probability may have at worst
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _by_method(found: Sequence[dict[str, Floats]]) -> dict[str, Floats]:
 
 def draws_of(models: int) -> int:
     """How many twins of each person every one of so many models makes."""
-    return max(1, -(-_LEAST_TWINS // max(1, models)))
+    return max(1, -(-draws_needed(_PERSONS_ERROR, people=1) // max(1, models)))
 
 
 def sample_of(rows: Rows, most: int, rng: np.random.Generator) -> Rows:

@@ -15,6 +15,7 @@ from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rate_bounds
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
+from cfad_core.evaluation.draws import monte_carlo_error
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Interval, Intervals, ResampledScores, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
@@ -357,12 +358,16 @@ class MethodReport:
 
     def to_dict(self) -> dict[str, Any]:
         """For ``audit.json``."""
-        found = {
+        found: dict[str, Any] = {
             "threshold": self.threshold,
             "metrics": dataclasses.asdict(self.metrics),
             "curve": self.quantile_curve,
             "verdict": self.verdict,
         }
+        if len(self.scores.judged) > 1:
+            here = self.scores.factual[self.basis.judged] > self.threshold
+            changes = ((self.scores.judged > self.threshold) != here).astype(np.float64)
+            found["monte_carlo_error"] = monte_carlo_error(changes)
         if self.intervals is not None:
             found["intervals"] = dataclasses.asdict(self.intervals)
             found["model_error"] = self.model_error(self.threshold)

@@ -56,7 +56,8 @@ class DiscoveryConfig(Settings, frozen=True):
 
     Attributes
     ----------
-    mode : ``joint`` learns f and A together in data space; ``paper`` is the graph autoencoder
+    mode : ``joint`` searches for a causal order by likelihood, and, where columns share a scale, by least squares with
+        one function f for all edges A; ``paper`` is the graph autoencoder. All other settings are of the last two
     l1 : weight of ``||A||_1``
     prune : edges weaker than this share of the strongest (paper: of the d-th strongest) are dropped
     basis_size : B-splines that make up f (joint); ``None``: 24, or 10 for tables of more than 100 columns
@@ -93,8 +94,7 @@ class DetectorConfig(Settings, frozen=True):
     fairness_weight : lambda, weight of the discriminator's loss; ``None``: 1 for inputs of the same variance, 0.5 for
         inputs of the same range
     reconstruct_counterfactuals : whether fine-tuning also reconstructs the counterfactual rows
-    twin : how a person's and their twin's score become one; ``None``: ``min`` if the sensitive attribute affects a
-        category, else ``mean``
+    twin : how a person's and their twin's score become one; ``None``: ``mean``
     """
 
     section: ClassVar[str] = "detector"
