@@ -38,6 +38,7 @@ CausalModel: TypeAlias = StructuralModel | AdditiveModel
 
 STAGE = "mechanisms"
 DISCOVERY = "discovery"  # all of the search, whichever way
+_MOST_FITTED = 50_000  # rows that mechanisms are fitted to: more say nothing new of a few dozen numbers
 _MOST_ROWS = 10_000  # that saturated mechanisms are fitted to
 _MOST_CAUSES = 8  # of a saturated mechanism
 _AS_GOOD = 10.0  # log-likelihood that a graph may lack and still be as good: about the price of an edge
@@ -119,7 +120,7 @@ class Learner:
         if shared is not None and self.trusts_shared:
             return self._of_chosen_rows(shared, rows, seed), None
         edges, direction, found = self._graph(rows, seed, progress, start, shared)
-        cells = self.cells if rows is None else self.cells[rows]
+        cells = self._some(rows, seed)
         bases = fit_bases(cells, self.layout)
         functions = {j: basis.functions(cells[:, j]) for j, basis in bases.items()}
         edges, mechanisms = self._mechanisms(edges, cells, (bases, functions), progress)
@@ -135,6 +136,14 @@ class Learner:
             seed=seed,
         )
         return model, found
+
+    def _some(self, rows: Rows | None, seed: int) -> Floats:
+        """The cells (m, v) that mechanisms are fitted to: of these rows, or of a sample where they are very many."""
+        cells = self.cells if rows is None else self.cells[rows]
+        if len(cells) <= _MOST_FITTED:
+            return cells
+        chosen = np.random.default_rng(seed).choice(len(cells), _MOST_FITTED, replace=False)
+        return cells[np.sort(chosen)]
 
     def _of_chosen_rows(self, shared: AdditiveModel, rows: Rows | None, seed: int) -> StructuralModel:
         """The model of rows that were chosen by their label."""

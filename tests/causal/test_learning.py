@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cfad_core.causal import learning
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph, OrderSearch
@@ -183,6 +184,19 @@ def test_the_same_seed_gives_the_same_model() -> None:
     assert np.array_equal(first.graph.edges, again.graph.edges)
     assert np.array_equal(first.graph.strengths, again.graph.strengths)
     assert np.array_equal(first.twins(x), again.twins(x))
+
+
+def test_very_many_rows_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mechanisms of a sample make nearly the twins that those of all rows do, the same for the same seed."""
+    x = rows(6000)
+    whole = learn(x, COLUMNS)
+    monkeypatch.setattr(learning, "_MOST_FITTED", 2000)
+    sampled, again = learn(x, COLUMNS), learn(x, COLUMNS)
+    assert set(sampled.edges()) == set(whole.edges())
+    assert np.array_equal(sampled.twins(x), again.twins(x))
+    assert not np.array_equal(sampled.twins(x), whole.twins(x))
+    apart = np.abs(sampled.twins(x) - whole.twins(x))[:, 1:3] / x[:, 1:3].std(axis=0)
+    assert np.median(apart) < 0.05
 
 
 def test_units_do_not_matter() -> None:
