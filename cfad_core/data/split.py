@@ -1,4 +1,4 @@
-"""Who is trained on and who is tested, and which half an independent judge learns from."""
+"""Who is trained on and who is tested, and which rows are whose half."""
 
 from __future__ import annotations
 
