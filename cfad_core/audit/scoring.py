@@ -52,7 +52,7 @@ class Scorer:
         for method in self.methods:
             detector = self.detectors[method]
             base = detector.base if isinstance(detector, PeopleDetector) else None
-            known = next((score for name, score in found.items() if self.detectors[name] is base), None)
+            known = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
             if known is None or not isinstance(detector, PeopleDetector):
                 found[method] = self.by(method, people)
             else:  # the base has scored these people already
