@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _SPARE_COLORS = (7, 9)  # of other libraries' detectors
+_RECONSTRUCTED = "how badly the detector reconstructs it"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Method:
     needs_twins : whether it learns from, or scores with, people's twins
     learns_both : whether it learns from people and from their twins, so that its threshold is taken from both
     remark : what to know before choosing it
+    parts : what a column adds to the score, if it is a sum over columns
     """
 
     look: Look
@@ -52,6 +54,7 @@ class Method:
     needs_twins: bool = False
     learns_both: bool = False
     remark: str = ""
+    parts: str = ""
 
 
 # In the order in which they are fitted, and shown
@@ -63,6 +66,7 @@ METHODS: dict[str, Method] = {
         stage="pca",
         doing="Fitting PCA",
         cost=0.5,
+        parts="how much of it the principal components leave unexplained",
     ),
     "ocsvm": Method(
         Look("OC-SVM", 4, "longdash", "triangle-up"),
@@ -87,6 +91,7 @@ METHODS: dict[str, Method] = {
         stage="autoencoder",
         doing="Training the plain detector",
         cost=25.0,
+        parts=_RECONSTRUCTED,
     ),
     "dcfod": Method(
         Look("DCFOD", 6, "dot", "pentagon"),
@@ -104,6 +109,7 @@ METHODS: dict[str, Method] = {
         stage="fairod",
         doing="Training FairOD",
         cost=50.0,
+        parts=_RECONSTRUCTED,
     ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
@@ -116,6 +122,7 @@ METHODS: dict[str, Method] = {
         base="ae",
         needs_twins=True,
         learns_both=True,
+        parts=_RECONSTRUCTED,
     ),
     "twin": Method(
         Look("Twin", 2, "dashdot", "diamond"),
@@ -124,6 +131,7 @@ METHODS: dict[str, Method] = {
         module="twin",
         base="cfad",
         needs_twins=True,
+        parts="how badly CFAD reconstructs it in a person and in their twin",
     ),
 }
 
