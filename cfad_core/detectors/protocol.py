@@ -60,6 +60,15 @@ class PeopleDetector(Protocol):
         """The part of each attribute in the score, (n, m); None if the score is no sum over attributes."""
 
 
+@runtime_checkable
+class SharedExplanation(Protocol):
+    """A detector that orders alike people as another one does: what raises that one's score is what raises its own."""
+
+    @property
+    def explained_by(self) -> AnyDetector:
+        """The other detector."""
+
+
 AnyDetector: TypeAlias = Detector | PeopleDetector
 
 

@@ -38,8 +38,13 @@ class RankDetector:
             rank[own] = _rank(score[own], quantiles)
         return rank
 
+    @property
+    def explained_by(self) -> AnyDetector:
+        """The base: the rank follows its score."""
+        return self.base
+
     def explain_people(self, people: Floats) -> Floats | None:
-        """What the base's score is made of: the rank follows it."""
+        """What the base's score is made of."""
         return explain_people(self.base, people)
 
     def state(self) -> dict[str, NDArray[np.generic]]:

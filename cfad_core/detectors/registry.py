@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _SPARE_COLORS = (9,)  # of other libraries' detectors
+_RECONSTRUCTED = "how badly the detector reconstructs it"
 RANK = "-rank"  # behind a method's name: its scores as ranks within the group
 
 
@@ -41,6 +42,7 @@ class Method:
     needs_twins : whether it learns from, or scores with, people's twins
     learns_both : whether it learns from people and from their twins, so that its threshold is taken from both
     remark : what to know before choosing it
+    parts : what a column adds to the score, if it is a sum over columns
     is_rank : whether it is the rank of its base's scores within the group
     """
 
@@ -54,6 +56,7 @@ class Method:
     needs_twins: bool = False
     learns_both: bool = False
     remark: str = ""
+    parts: str = ""
     is_rank: bool = False
 
 
@@ -66,6 +69,7 @@ METHODS: dict[str, Method] = {
         stage="pca",
         doing="Fitting PCA",
         cost=0.5,
+        parts="how much of it the principal components leave unexplained",
     ),
     "ocsvm": Method(
         Look("OC-SVM", 4, "longdash", "triangle-up"),
@@ -90,6 +94,7 @@ METHODS: dict[str, Method] = {
         stage="autoencoder",
         doing="Training the plain detector",
         cost=25.0,
+        parts=_RECONSTRUCTED,
     ),
     "dcfod": Method(
         Look("DCFOD", 6, "dot", "pentagon"),
@@ -107,6 +112,7 @@ METHODS: dict[str, Method] = {
         stage="fairod",
         doing="Training FairOD",
         cost=50.0,
+        parts=_RECONSTRUCTED,
     ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
@@ -119,6 +125,7 @@ METHODS: dict[str, Method] = {
         base="ae",
         needs_twins=True,
         learns_both=True,
+        parts=_RECONSTRUCTED,
     ),
     "twin": Method(
         Look("Twin", 2, "dashdot", "diamond"),
@@ -127,6 +134,7 @@ METHODS: dict[str, Method] = {
         module="twin",
         base="cfad",
         needs_twins=True,
+        parts="how badly CFAD reconstructs it in a person and in their twin",
     ),
     "surprise": Method(
         Look("Surprise", 7, "longdash", "star"),
@@ -137,6 +145,7 @@ METHODS: dict[str, Method] = {
         doing="Measuring what is unusual about people",
         cost=1.0,
         needs_twins=True,
+        parts="how unusual it is for somebody with the same causes",
     ),
 }
 PLAIN_METHODS = tuple(METHODS)
