@@ -156,8 +156,8 @@ def ranked(name: str, label: str, color: int, *, needs_twins: bool = False) -> M
     """The ranks of a method's scores within the group."""
     return Method(
         Look(f"{label} rank", color, "dot", "x"),
-        f"The rank of {label}'s score within a person's own group: either group has the same flag rate, but a person and "
-        "their twin may have different ranks. It needs the sensitive attribute when it scores.",
+        f"The rank of {label}'s score within a person's own group: both groups have the same flag rate, but a person "
+        "and their twin may have different ranks. It needs the sensitive attribute when it scores.",
         module="rank",
         base=name,
         needs_twins=needs_twins,
