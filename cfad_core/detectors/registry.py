@@ -111,7 +111,7 @@ METHODS: dict[str, Method] = {
         module="fairad",
         stage="fairad",
         doing="Training FairAD",
-        cost=20.0,
+        cost=25.0,
     ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
