@@ -114,6 +114,14 @@ METHODS: dict[str, Method] = {
         cost=50.0,
         parts=_RECONSTRUCTED,
     ),
+    "fairad": Method(
+        Look("FairAD", 10, "longdash", "star"),
+        "Normal people of both groups are mapped to one compact cloud; the score is the distance from its centre.",
+        module="fairad",
+        stage="fairad",
+        doing="Training FairAD",
+        cost=25.0,
+    ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
         "The autoencoder, tuned so that its code reveals as little as possible of whether it sees a person or their "

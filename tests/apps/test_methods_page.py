@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from cfad_core.apps.dashboard.comparison import same_but_seed
+from cfad_core.apps.dashboard.paper_results import STORED
 from cfad_core.core.config import (
     DEFAULT_METHODS,
 )
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import METHODS, label_of
 from cfad_core.paper.experiments import SENSITIVITY
+from cfad_core.paper.plan import Reproduction
 from cfad_core.paper.published import published
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
@@ -124,7 +126,7 @@ def test_the_papers_experiments_are_on_the_page(done: tuple[str, str]) -> None:
         assert not app.exception, app.exception
         assert words in said(app)
         table = app.dataframe[-1].value
-        assert list(table["method"]) == [label_of(method) for method in METHODS]
+        assert list(table["method"]) == [label_of(method) for method in Reproduction.load(STORED).methods]
         numbers = published(dataset, "cfad")
         assert numbers is not None
         assert any(f"({numbers['macro_f1']:.3f})" in cell for cell in table["Macro-F1"])

@@ -207,8 +207,9 @@ def test_the_papers_numbers() -> None:
     }
     assert published("adult", "twin") is None
     assert published("german", "pca") is None
-    for dataset in PUBLISHED_SETS:
-        assert all(published(dataset, method) for method in METHODS if method != "twin")
+    compared = {"pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad"}
+    for dataset in PUBLISHED_SETS:  # methods that came after the paper have no numbers there
+        assert {method for method in METHODS if published(dataset, method)} == compared
 
 
 @pytest.fixture(scope="module")
