@@ -23,6 +23,7 @@ from cfad_core.audit.notices import detector_notices, graph_notices
 from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
+from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph
@@ -108,11 +109,12 @@ def audit_tables(
     with clock.timing("discovery"):
         phase_one = _learn(data, config, progress)
     model = phase_one.model
+    causes = SharedTwins(model)
     settled = _settled(config, data)
     rows = _training_rows(data, in_slices(model.twins, data.normal, progress), settled)
     with clock.timing("tuning model"):
         other = phase_one.tuning_model(settled, progress)
-    task = Fitting(settled, {}, model, rows, progress, None if other is None else other.twins)
+    task = Fitting(settled, {}, causes, rows, progress, None if other is None else other.twins)
     fitted = _fit(task, foreign, clock)
     scorer = Scorer((*config.methods, *foreign), fitted, progress)
     with clock.timing("subsamples"):

@@ -40,6 +40,7 @@ class Method:
     cost : how long fitting takes, relative to the other stages of an audit
     base : the method that must be fitted first
     needs_twins : whether it learns from, or scores with, people's twins
+    scores_with_model : whether it needs the sensitive attribute and the causal model when it scores
     learns_both : whether it learns from people and from their twins, so that its threshold is taken from both
     remark : what to know before choosing it
     parts : what a column adds to the score, if it is a sum over columns
@@ -54,6 +55,7 @@ class Method:
     cost: float = 0.0
     base: str | None = None
     needs_twins: bool = False
+    scores_with_model: bool = False
     learns_both: bool = False
     remark: str = ""
     parts: str = ""
@@ -142,6 +144,7 @@ METHODS: dict[str, Method] = {
         module="twin",
         base="cfad",
         needs_twins=True,
+        scores_with_model=True,
         parts="how badly CFAD reconstructs it in a person and in their twin",
     ),
     "surprise": Method(
@@ -153,6 +156,7 @@ METHODS: dict[str, Method] = {
         doing="Measuring what is unusual about people",
         cost=1.0,
         needs_twins=True,
+        scores_with_model=True,
         parts="how unusual it is for somebody with the same causes",
     ),
 }
