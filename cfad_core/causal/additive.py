@@ -13,7 +13,7 @@ depends on the rows beside it, to the last bit.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -135,6 +135,10 @@ class AdditiveModel:
             result[:, i] = noise[i] + self.expected(heard, i, len(x))
             messages[i] = self.message(i, result)
         return result
+
+    def possible_twins(self, x: Floats) -> Callable[[int], Floats]:
+        """All possible twins of people x (n, d), which are one."""
+        return lambda draw: self.twins(x, draw)
 
     def oddness(self, x: Floats) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d) with their causes: noise, and nothing of levels; both (n, d - 1)."""
