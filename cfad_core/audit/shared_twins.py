@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cfad_core.causal.learning import CausalModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 
 
 class SharedTwins:
@@ -34,6 +34,11 @@ class SharedTwins:
             known[draw] = make(draw)
         return known[draw]
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        """Where chance has a part in what twins have."""
+        return self._model.drawn_columns
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d)."""
-        return self._model.oddness(x)
+        return self._model.oddness(x, drawn=drawn)

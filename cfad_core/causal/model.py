@@ -130,11 +130,15 @@ class StructuralModel:
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
         return {self.variables[i]: self.mechanisms[i].log_likelihood(cells[:, i], functions) for i in self.affected}
 
-    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
+    def oddness(self, x: Floats, *, drawn: bool = False) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d) with their causes, by column: noise, and ``-2 log p`` of levels.
 
         Both (n, d - 1), without the sensitive attribute; a variable of several columns has it in its first one, and the
         noise is nan wherever there is none.
+
+        Parameters
+        ----------
+        drawn : whether only of ``drawn_columns``; others have nothing then
 
         Raises
         ------
@@ -148,9 +152,18 @@ class StructuralModel:
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
         noise, levels = np.full((len(x), x.shape[1] - 1), np.nan), np.zeros((len(x), x.shape[1] - 1))
         for i, mechanism in self.mechanisms.items():
-            found, column = mechanism.oddness(cells[:, i], functions), _columns(self.layout.shapes[i])[0] - 1
-            noise[:, column], levels[:, column] = found.noise, found.levels
+            column = _columns(self.layout.shapes[i])[0] - 1
+            if not drawn or self.drawn_columns[column]:
+                found = mechanism.oddness(cells[:, i], functions)
+                noise[:, column], levels[:, column] = found.noise, found.levels
         return noise, levels
+
+    @cached_property
+    def drawn_columns(self) -> Bools:
+        """(d - 1,), where chance has a part in what twins have: only there a twin's oddness is not the person's."""
+        found = np.zeros(max(max(_columns(shape)) for shape in self.layout.shapes), dtype=np.bool_)
+        found[[_columns(self.layout.shapes[i])[0] - 1 for i in self.affected if self.mechanisms[i].draws]] = True
+        return found
 
     @property
     def draws(self) -> bool:
