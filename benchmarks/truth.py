@@ -25,12 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.worlds import ANOMALY, FAMILIES, GROUPS, LABEL, SENSITIVE, World, draw_world
 from cfad_core import AuditConfig, AuditResult, CfadError, ColumnRoles, run_audit
+from cfad_core.audit.result import PLAIN
 from cfad_core.audit.scoring import encode_people
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.detectors.protocol import score_people
 from cfad_core.evaluation.outcomes import ScoreCurve
 
-METHODS = ("pca", "iforest", "ae", "cfad", "twin")
+METHODS = ("ae", "cfad", "twin", "surprise", "ae-rank")
 ROLES = ColumnRoles(SENSITIVE, groups=GROUPS, label=LABEL, anomaly=ANOMALY)
 IDENTIFIED = "all identified"
 _JUDGES = 20_000  # new people that the truth is counted on
@@ -63,6 +64,7 @@ def measure(world: World, config: AuditConfig, most_rows: int | None) -> Record:
     here, there = (encode_people(result.encoding, some) for some in (people, twins))
     is_anomaly: Bools = (people[LABEL] == ANOMALY).to_numpy()
     methods = {method: compare(result, method, here, there, is_anomaly) for method in config.methods}
+    compare_with_plain(result, methods, here, there)
     test = None if result.checks is None else result.checks.twin_test
     found = {
         "twin_test": None if test is None else test.auc,
@@ -85,6 +87,26 @@ def compare(result: AuditResult, method: str, here: Floats, there: Floats, is_an
         "bounds": bounds(flagged[here[:, 0] < 0.0], flagged[here[:, 0] > 0.0]),
         "auc_roc": curve.auc_roc,
     }
+
+
+def compare_with_plain(result: AuditResult, methods: dict[str, Record], here: Floats, there: Floats) -> None:
+    """Add to every method how it compares with AE: what is true, and what the audit says.
+
+    ``truth_at_share`` is the true ratio at the threshold that flags as many of the new people as AE does at its own:
+    who flags fewer people changes fewer outcomes, too.
+    """
+    if PLAIN not in methods:
+        return
+    plain = score_people(result.detectors[PLAIN], here) > result.report(PLAIN).threshold
+    for method, found in methods.items():
+        score, twins = (score_people(result.detectors[method], some) for some in (here, there))
+        threshold = np.quantile(score, 1.0 - plain.mean())
+        found["truth_at_share"] = float(((score > threshold) != (twins > threshold)).mean())
+        says = result.improvement(method)
+        found["improvement"] = found["truth"] - methods[PLAIN]["truth"]
+        found["improvement_says"] = None if says is None else says.value
+        known = None if says is None else says.interval
+        found["improvement_interval"] = None if known is None else [known.low, known.high]
 
 
 def bounds(first: Bools, second: Bools) -> tuple[float, float]:
@@ -151,9 +173,23 @@ def _summary(records: Sequence[Record]) -> Record:
         "twin_test": _mean(record["twin_test"] for record in records),
         "truth_by_method": {name: _mean(case["truth"] for case in some) for name, some in by_method.items()},
         "auc_roc": {name: _mean(case["auc_roc"] for case in some) for name, some in by_method.items()},
+        "truth_at_share": {
+            name: _mean(case.get("truth_at_share") for case in some) for name, some in by_method.items()
+        },
+        "coverage_by_method": {name: _covered(some, "truth", "interval") for name, some in by_method.items()},
+        "improvement": {
+            name: _covered(some, "improvement", "improvement_interval") for name, some in by_method.items()
+        },
+        "ratio_by_method": {name: _mean(case["ratio"] for case in some) for name, some in by_method.items()},
         "graph": {part: _shares([one["graph"][part] for one in large]) for part in ("edges", "skeleton", "reach")},
         "seconds": _mean(record["seconds"] for record in records),
     }
+
+
+def _covered(cases: Sequence[Record], truth: str, interval: str) -> tuple[int, int]:
+    """How often an interval holds the truth, of how many that there are."""
+    known = [(case[truth], case[interval]) for case in cases if case.get(interval) is not None]
+    return sum(low <= true <= high for true, (low, high) in known), len(known)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -189,6 +225,9 @@ def report(summary: dict[str, Record]) -> str:
         _table(summary, "changing ratio", _RATIO),
         _table(summary, "outside the bounds", {name: _bound_column(name) for name in _BOUNDED}),
         _table(summary, "true ratio (AUC-ROC)", {method: _method_column(method) for method in methods}),
+        _table(summary, "true ratio at AE's share", {method: _share_column(method) for method in methods}),
+        _table(summary, "interval covers", {method: _count_column("coverage_by_method", method) for method in methods}),
+        _table(summary, "interval of difference from AE covers", {m: _count_column("improvement", m) for m in methods}),
         _table(summary, "precision, recall", _GRAPH),
     ]
     return "\n\n".join(tables)
@@ -215,6 +254,14 @@ def _bound_column(name: str) -> Callable[[Record], str]:
 
 def _method_column(method: str) -> Callable[[Record], str]:
     return lambda found: f"{_number(found['truth_by_method'].get(method))} ({_number(found['auc_roc'].get(method), 2)})"
+
+
+def _share_column(method: str) -> Callable[[Record], str]:
+    return lambda found: _number(found["truth_at_share"].get(method))
+
+
+def _count_column(part: str, method: str) -> Callable[[Record], str]:
+    return lambda found: " of ".join(map(str, found[part].get(method, (0, 0))))
 
 
 def _graph_column(part: str) -> Callable[[Record], str]:

@@ -15,13 +15,16 @@ from cfad_core.apps.dashboard.comparison import (
     variants,
 )
 from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.tables import show_metrics
+from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.audit.result import AuditResult
-from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of
+from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, help_of, label_of, look_of
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
 from cfad_core.paper.report import SETTING_NAMES
 from cfad_core.runs.model import AuditRecord
@@ -30,10 +33,7 @@ from cfad_core.runs.model import AuditRecord
 def this_audit(record: AuditRecord, result: AuditResult) -> None:
     """The ticked methods on this table; others can be added."""
     st.caption("Methods to show. Those that this audit did not run can be added below.")
-    ticked = []
-    for place, method in zip(st.columns(len(result.scores)), result.scores, strict=True):
-        if place.checkbox(label_of(method), value=True, key=f"show-{record.id}-{method}", help=help_of(method)):
-            ticked.append(method)
+    ticked = tick_methods(list(result.scores), result.scores, lambda method: f"show-{record.id}-{method}")
     if not ticked:
         st.info("Tick a method.")
     else:
@@ -42,6 +42,8 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
             f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
             "training scores; the best of each column is bold."
         )
+        if differences := improvement_lines(result, ticked):
+            st.markdown("\n".join(f"- {as_text(line, 400)}" for line in differences))
         with_labels = result.people.is_anomaly is not None
         lines = {look_of(m): tradeoff(result.report(m), with_labels=with_labels) for m in ticked}
         st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
@@ -52,17 +54,12 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
 
 def more_methods(record: AuditRecord, result: AuditResult) -> None:
     """Run the audit once more, with methods that it does not have."""
-    absent = [method for method in METHODS if method not in result.scores]
-    if not absent:
-        return
+    absent = [method for method in PLAIN_METHODS if method not in result.scores]
     st.subheader("More methods")
-    chosen = [
-        method
-        for place, method in zip(st.columns(len(absent)), absent, strict=True)
-        if place.checkbox(label_of(method), key=f"add-{record.id}-{method}", help=help_of(method))
-    ]
+    chosen = tick_methods(absent, (), lambda method: f"add-{record.id}-{method}")
+    chosen += choose_ranks(result.scores, f"add-ranks-{record.id}")
     if st.button("Run the audit with these, too", disabled=not chosen, key=f"run-methods-{record.id}"):
-        wanted = tuple(method for method in METHODS if method in record.config.methods or method in chosen)
+        wanted = in_order({*record.config.methods, *chosen})
         config = record.config.replace(methods=wanted)
         frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
         st.switch_page(frame.TRAIN)
@@ -136,4 +133,5 @@ with settings:
 with paper:
     show_paper_results(record.source)
 with st.expander("What the methods are"):
-    st.markdown("\n".join(f"- **{method.look.label}**: {method.help}" for method in METHODS.values()))
+    st.markdown("\n".join(f"- **{label_of(method)}**: {help_of(method)}" for method in PLAIN_METHODS))
+    st.markdown(f"Each of them can also be ranked within the groups. {HELP['rank within the group']}")

@@ -21,6 +21,7 @@ from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import AnyDetector
 from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.comparison import comparison_line
 from cfad_core.evaluation.intervals import Difference
 
 PLAIN = "ae"
@@ -131,6 +132,11 @@ class AuditResult:
         if method == PLAIN or PLAIN not in self.reports:
             return None
         return self.reports[method].difference_from(self.reports[PLAIN])
+
+    def improvement_line(self, method: str) -> str | None:
+        """The same in a sentence."""
+        found = self.improvement(method)
+        return None if found is None else comparison_line(label_of(method), label_of(PLAIN), found)
 
     def report(self, method: str) -> MethodReport:
         """What the audit says about one method."""

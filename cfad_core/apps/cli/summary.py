@@ -69,6 +69,11 @@ def verdicts(result: AuditResult) -> str:
     return "\n".join(f"{report.method}: {report.verdict}" for report in result.reports.values())
 
 
+def improvements(result: AuditResult) -> str:
+    """How each method compares with the plain autoencoder."""
+    return "\n".join(line for method in result.reports if (line := result.improvement_line(method)) is not None)
+
+
 def evidence(result: AuditResult) -> str:
     """What supports each method's number."""
     parts = []
@@ -82,5 +87,13 @@ def findings(result: AuditResult) -> str:
     return "\n".join(f"{finding.severity}: {finding.text}" for finding in result.findings)
 
 
-SECTIONS: tuple[Callable[[AuditResult], str], ...] = (people, methods, groups, verdicts, evidence, findings)
+SECTIONS: tuple[Callable[[AuditResult], str], ...] = (
+    people,
+    methods,
+    groups,
+    verdicts,
+    improvements,
+    evidence,
+    findings,
+)
 """What is printed, in order; a section is a function here."""

@@ -6,12 +6,13 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.causes import choose_for
 from cfad_core.apps.dashboard.knowledge import upload_knowledge
+from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods
 from cfad_core.apps.dashboard.state import Draft, at_first, keep
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.causal.graph import allowed_edges
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, PresetName, preset
 from cfad_core.core.errors import InvalidConfigError
-from cfad_core.detectors.registry import METHODS
+from cfad_core.detectors.registry import METHODS, PLAIN_METHODS
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig | None]:
@@ -111,15 +112,12 @@ def _choose_knowledge(now: Draft) -> Knowledge | None:
 def _choose_methods() -> tuple[str, ...]:
     """A tick box for each method; CFAD's way comes ticked."""
     st.markdown("**Methods to audit**")
-    ticked = [
-        name
-        for place, (name, method) in zip(st.columns(len(METHODS)), METHODS.items(), strict=True)
-        if place.checkbox(method.look.label, value=name in DEFAULT_METHODS, key=f"method-{name}", help=method.help)
-    ]
+    ticked = tick_methods(PLAIN_METHODS, DEFAULT_METHODS, lambda name: f"method-{name}")
+    ticked += choose_ranks((), "method-ranks")
     if not ticked:
         st.info("Tick at least one method to go on.")
         st.stop()
     for name in ticked:
         if METHODS[name].remark:
             st.caption(METHODS[name].remark)
-    return tuple(ticked)
+    return in_order(ticked)

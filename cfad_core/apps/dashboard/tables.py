@@ -84,6 +84,11 @@ def intervals_of(result: AuditResult, methods: Sequence[str] | None = None) -> d
     return found
 
 
+def improvement_lines(result: AuditResult, methods: Sequence[str]) -> list[str]:
+    """How each of the methods compares with AE, a sentence each."""
+    return [line for method in methods if (line := result.improvement_line(method)) is not None]
+
+
 def show_metrics(result: AuditResult, methods: Sequence[str] | None = None) -> None:
     """Metrics with three digits, the best of each column in bold, and what each of them is; the interval last."""
     table, spans = metrics_table(result, methods), intervals_of(result, methods)
