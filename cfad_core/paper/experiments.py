@@ -21,7 +21,6 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import fit_encoding
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.cfad import fine_tune
-from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.outcomes import ScoreCurve
 from cfad_core.paper.problems import DATASETS, Problem, audit_problem, rows_of
 
@@ -33,18 +32,18 @@ SENSITIVITY: dict[str, tuple[float, ...]] = {
 _BINS = 60
 
 
-def audit_all(progress: Progress, dataset: str, seed: int) -> dict[str, Any]:
-    """Every method on one data set, the baselines as the paper's authors ran them; with graph and densities."""
+def audit_all(progress: Progress, dataset: str, seed: int, methods: Sequence[str]) -> dict[str, Any]:
+    """The methods on one data set, the baselines as the paper's authors ran them; with graph and densities."""
     problem = DATASETS[dataset](seed, progress)
     baselines = preset("paper").baselines
     config = AuditConfig(
-        methods=tuple(METHODS),
+        methods=tuple(methods),
         seed=seed,
         baselines=baselines.replace(dcfod=baselines.dcfod.replace(epochs=problem.dcfod_epochs)),
     )
     result = audit_problem(problem, config, progress)
     return {
-        "rows": rows_of(result, problem, dataset),
+        "rows": rows_of(result, problem, dataset, progress),
         "graph": _graph(result, problem),
         "densities": {method: _densities(result, method) for method in PICTURED},
     }
@@ -54,7 +53,7 @@ def audit_originals(progress: Progress, dataset: str, seed: int) -> list[dict[st
     """DCFOD and FairOD as their own authors describe them."""
     problem = DATASETS[dataset](seed, progress)
     result = audit_problem(problem, AuditConfig(methods=("dcfod", "fairod"), seed=seed), progress)
-    return rows_of(result, problem, dataset)
+    return rows_of(result, problem, dataset, progress)
 
 
 def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
@@ -95,7 +94,7 @@ def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[fl
     The causal model and the plain autoencoder do not depend on it and are learned once.
     """
     problem = DATASETS["synthetic"](seed, progress)
-    first = audit_problem(problem, AuditConfig(methods=("cfad",), seed=seed), progress)
+    first = audit_problem(problem, AuditConfig(methods=("ae",), seed=seed), progress, with_judges=False)
     plain, people = first.detectors["ae"], first.people
     assert isinstance(plain, Autoencoder)
     assert people.truth is not None

@@ -26,14 +26,21 @@ from cfad_core.core.files import staged_file
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.registry import METHODS
 from cfad_core.paper.experiments import SENSITIVITY
+from cfad_core.paper.problems import JUDGED
 from cfad_core.paper.published import PUBLISHED_SETS
 from cfad_core.runs.tasks import Task, run_many
 
 Row = dict[str, Any]
 
-SCHEMA = 1
+SCHEMA = 2
 SEEDS = (0, 1, 2, 3, 4)
-JUDGED = "changing_ratio_independent"  # by the true twins on the synthetic set, elsewhere by an independent model
+RANKED = ("ae-rank",)  # the methods by ranks within groups that are run: one stands for all, as they differ in the base
+
+
+def experimented() -> tuple[str, ...]:
+    """The methods that the experiments are about."""
+    ranks = {f"{method}-rank" for method in METHODS} - set(RANKED)
+    return tuple(method for method in METHODS if method not in ranks)
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,8 @@ class Reproduction:
 
     Attributes
     ----------
-    rows : one for each data set, seed and method; the baselines as the paper's authors ran them
+    rows : one for each data set, seed and method, with the changing ratio by each judge; the baselines as the paper's
+        authors ran them
     originals : the same for DCFOD and FairOD as their own authors describe them
     generation : distances from generated to true rows, one for each seed and model
     sensitivity : CFAD on the synthetic set, one for each seed, setting and value
@@ -74,12 +82,12 @@ class Reproduction:
         found = [row[metric] for row in rows if row["dataset"] == dataset and row["method"] == method]
         return np.array([value for value in found if value is not None], dtype=np.float64)
 
-    def mean_curve(self, dataset: str, method: str, judged: str = JUDGED) -> tuple[Floats, Floats]:
-        """Mean changing ratio and mean Macro-F1 at each of the paper's quantiles, (9,) each."""
+    def mean_curve(self, dataset: str, method: str, judge: str | None = None) -> tuple[Floats, Floats]:
+        """Mean changing ratio, by default by the leading judge, and Macro-F1 at each of the paper's quantiles, (9,)."""
         curves = [row["curve"] for row in self.rows if row["dataset"] == dataset and row["method"] == method]
         ratio, quality = (
             np.array([[point[name] for point in curve] for curve in curves], dtype=np.float64).mean(axis=0)
-            for name in (judged, "macro_f1")
+            for name in (judge or JUDGED[dataset], "macro_f1")
         )
         return ratio, quality
 
@@ -154,7 +162,7 @@ def plan(seeds: Sequence[int]) -> dict[str, Task]:
     tasks = {}
     for dataset in PUBLISHED_SETS:
         for seed in seeds:
-            given = {"dataset": dataset, "seed": seed}
+            given = {"dataset": dataset, "seed": seed, "methods": list(experimented())}
             tasks[f"audit-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_all", given)
     for seed in seeds:
         tasks[f"generation-{seed}"] = Task("cfad_core.paper.experiments:generation_errors", {"seed": seed})
@@ -213,7 +221,7 @@ def computing_modules() -> list[Path]:
     rooms = ("core", "data", "causal", "detectors", "evaluation", "audit")
     words = {"core/formats.py", "evaluation/verdict.py", "audit/notices.py"}
     paths = [path for room in rooms for path in sorted((package / room).rglob("*.py"))]
-    own = [package / "paper" / name for name in ("experiments.py", "problems.py")]
+    own = [package / "paper" / name for name in ("experiments.py", "judges.py", "problems.py")]
     return [path for path in [*paths, *own] if path.relative_to(package).as_posix() not in words]
 
 
