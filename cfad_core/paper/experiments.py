@@ -88,10 +88,10 @@ def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[float]) -> list[dict[str, Any]]:
-    """CFAD on the synthetic set for several values of one setting of the fine-tuning; judged by the truth.
+def sensitivity(progress: Progress, seed: int, values: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    """CFAD on the synthetic set for several values of each of some settings of the fine-tuning; judged by the truth.
 
-    The causal model and the plain autoencoder do not depend on it and are learned once.
+    The causal model and the plain autoencoder do not depend on them and are learned once.
     """
     problem = DATASETS["synthetic"](seed, progress)
     first = audit_problem(problem, AuditConfig(methods=("ae",), seed=seed), progress, with_judges=False)
@@ -101,7 +101,7 @@ def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[fl
     normal = encode_people(first.encoding, problem.train)
     counterfactual = first.model.twins(normal)
     found = []
-    for value in values:
+    for setting, value in ((setting, value) for setting, some in values.items() for value in some):
         config = first.settings.replace(**{setting: value})
         fair = fine_tune(plain, normal[:, 1:], counterfactual[:, 1:], config, seed=seed, progress=progress)
         train, here, there = (

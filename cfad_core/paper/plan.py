@@ -166,9 +166,8 @@ def plan(seeds: Sequence[int]) -> dict[str, Task]:
             tasks[f"audit-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_all", given)
     for seed in seeds:
         tasks[f"generation-{seed}"] = Task("cfad_core.paper.experiments:generation_errors", {"seed": seed})
-        for setting, values in SENSITIVITY.items():
-            given = {"seed": seed, "setting": setting, "values": list(values)}
-            tasks[f"sensitivity-{setting}-{seed}"] = Task("cfad_core.paper.experiments:sensitivity", given)
+        given = {"seed": seed, "values": {setting: list(values) for setting, values in SENSITIVITY.items()}}
+        tasks[f"sensitivity-{seed}"] = Task("cfad_core.paper.experiments:sensitivity", given)
     for dataset in PUBLISHED_SETS:
         for seed in seeds:
             given = {"dataset": dataset, "seed": seed}

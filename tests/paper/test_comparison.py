@@ -72,10 +72,11 @@ def test_a_record_without_ours() -> None:
 def test_domination_in_words() -> None:
     assert domination_notes(FOUND, "adult") == (
         "Baselines that dominate CFAD: PCA at 0.9 and 0.95. Baselines that dominate Twin: PCA at 0.95. "
-        "Every one of ours: PCA at 0.95; the best of ours (most Macro-F1 less changing ratio): PCA at 0.95."
+        "Baselines that dominate every one of ours: PCA at 0.95. "
+        "Baselines that dominate the best of ours (most Macro-F1 less changing ratio): PCA at 0.95."
     )
     alone = record({"ae": (0.3, 0.5), "twin": (0.6, 0.02)})
-    assert domination_notes(alone, "adult").startswith("Baselines that dominate Twin: none. Every one of ours: none;")
+    assert domination_notes(alone, "adult").count("none.") == 3
 
 
 def test_ours_against_the_papers_cfad() -> None:

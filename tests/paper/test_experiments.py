@@ -100,10 +100,12 @@ def test_generated_rows_are_compared_with_the_truth() -> None:
 
 def test_sensitivity_is_what_audits_with_that_setting_find(world: Problem) -> None:
     """The causal model and the plain autoencoder are shared; the numbers are those of a whole audit."""
-    found = sensitivity(Progress(), 2, "fairness_weight", [0.0, 5.0])
-    assert [row["value"] for row in found] == [0.0, 5.0]
+    found = sensitivity(Progress(), 2, {"fairness_weight": [0.0, 5.0], "fair_learning_rate": [1e-3]})
+    asked = [("fairness_weight", 0.0), ("fairness_weight", 5.0), ("fair_learning_rate", 1e-3)]
+    assert [(row["setting"], row["value"]) for row in found] == asked
     for line in found:
-        config = AuditConfig(methods=("cfad",), seed=2, detector=DETECTOR).with_detector(fairness_weight=line["value"])
+        config = AuditConfig(methods=("cfad",), seed=2, detector=DETECTOR)
+        config = config.with_detector(**{line["setting"]: line["value"]})
         (whole,) = rows_of(audit_problem(world, config, Progress()), world, "synthetic", Progress())
         assert line["macro_f1"] == whole["macro_f1"]
         assert line["changing_ratio"] == whole["changing_ratio_truth"]
