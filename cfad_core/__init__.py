@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cfad_core.audit.report import MethodReport
     from cfad_core.audit.result import AuditResult
     from cfad_core.audit.run import run_audit
-    from cfad_core.audit.scoring import score_rows, twin_rows
+    from cfad_core.audit.scoring import explain_rows, score_rows, twin_rows
     from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
     from cfad_core.core.progress import Progress
@@ -33,6 +33,7 @@ _HOMES = {
     "Knowledge": "cfad_core.core.config",
     "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
+    "explain_rows": "cfad_core.audit.scoring",
     "generate_synthetic": "cfad_core.data.sets.synthetic",
     "load_audit": "cfad_core.audit.folder",
     "preset": "cfad_core.core.config",
@@ -53,6 +54,7 @@ __all__ = [
     "Knowledge",
     "MethodReport",
     "Progress",
+    "explain_rows",
     "generate_synthetic",
     "load_audit",
     "preset",

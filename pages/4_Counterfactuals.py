@@ -11,9 +11,10 @@ from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.people import (
     CHANGES,
     IMPLAUSIBLE,
-    NOTICEABLE,
     list_people,
     pair_file,
+    parts_caption,
+    raised_by,
     reasons_of,
     side_by_side,
     twin_warning,
@@ -125,14 +126,19 @@ with words:
 with picture:
     reasons = reasons_of(result, method, person)
     if reasons is None:
-        st.info(f"The score of {label_of(method)} is not a sum over attributes, so it cannot be split up.")
-    else:
-        drawn = contributions_figure(reasons.variables, *reasons.parts, named=reasons.named)
-        st.plotly_chart(drawn, width="stretch", key="contributions")
-        st.caption(
-            "What each attribute adds to each of the two scores: how badly the detector could reconstruct it. Named "
-            f"are attributes that moved, or that carry at least {percent(NOTICEABLE, 0)} of either score."
+        st.info(
+            f"{as_text(label_of(method))} is a detector of another library. It is not saved with an audit: its scores "
+            "are here, but they cannot be explained any more."
         )
+    else:
+        explanation = reasons.explanation
+        adds_up = explanation.kind == "sum"
+        st.markdown(raised_by(explanation), help=HELP["reason"])
+        if adds_up or reasons.named.any():
+            names = explanation.variables
+            drawn = contributions_figure(names, *explanation.parts, named=reasons.named, adds_up=adds_up)
+            st.plotly_chart(drawn, width="stretch", key="contributions")
+            st.caption(parts_caption(method, explanation))
 st.download_button(
     "Download this person and their twin (CSV)",
     pair_file(result, table, person),

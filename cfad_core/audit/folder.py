@@ -138,7 +138,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
     stability = load_stability(folder / "uncertainty") if text.get("uncertainty") else None
     if stability is not None:
         stability.check(len(table), len(judged.people), model.strengths()[0], text["methods"])
-    known = Surroundings(config.replace(detector=settings), {}, model.twins)
+    known = Surroundings(config.replace(detector=settings), {}, model)
     notices = (Finding.from_dict(notice) for notice in text["notices"])
     return AuditResult(
         roles=ColumnRoles.from_dict(text["roles"]),

@@ -26,6 +26,7 @@ from cfad_core.audit.scoring import Scorer, in_slices, score_methods
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph
+from cfad_core.causal.learning import STAGE as MECHANISMS
 from cfad_core.causal.learning import CausalModel, Learner, learn_additive
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
@@ -47,7 +48,8 @@ from cfad_core.detectors.protocol import (
     alike_by_range,
     alike_by_variance,
 )
-from cfad_core.detectors.registry import METHOD_NAME, METHODS, module_of, needed
+from cfad_core.detectors.rank import fit_rank
+from cfad_core.detectors.registry import METHOD_NAME, METHODS, RANK, check_known, module_of, needed
 
 JUDGE = "judge: "  # before the stages of the paper's independent causal model
 # Usual shares of the time of Phase One, in order; those of the detectors are in their registry
@@ -108,7 +110,10 @@ def audit_tables(
     model = phase_one.model
     settled = _settled(config, data)
     rows = _training_rows(data, in_slices(model.twins, data.normal, progress), settled)
-    fitted = _fit(Fitting(settled, {}, model.twins, rows, progress), foreign, clock)
+    with clock.timing("tuning model"):
+        other = phase_one.tuning_model(settled, progress)
+    task = Fitting(settled, {}, model, rows, progress, None if other is None else other.twins)
+    fitted = _fit(task, foreign, clock)
     scorer = Scorer((*config.methods, *foreign), fitted, progress)
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
@@ -139,7 +144,8 @@ def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
     paper = config.discovery.mode == "paper"
     first = _GRAPH_AUTOENCODER if paper else _GRAPH
     judge = {f"{JUDGE}{stage}": share for stage, share in first.items()} if paper and not knows_truth else {}
-    fits = {stage: METHODS[name].cost for name in needed(config.methods) if (stage := METHODS[name].stage) is not None}
+    names = needed(_known(config))
+    fits = {stage: METHODS[name].cost for name in names if (stage := METHODS[name].stage) is not None}
     judges = 0 if paper else config.subsamples or (0 if knows_truth else _LEAST_JUDGES)
     subsamples = {stage: share * judges for stage, share in _EACH_SUBSAMPLE.items() if judges}
     after = {stage: share for stage, share in _EVALUATION.items() if not (paper and stage == CHECKS)}
@@ -164,6 +170,13 @@ class PhaseOne:
     found: LearnedGraph | None
     judge: AdditiveModel | None
     knows_truth: bool
+
+    def tuning_model(self, config: AuditConfig, progress: Progress) -> CausalModel | None:
+        """A model of half of the rows, which a detector may choose its settings by, if one does; it judges nobody."""
+        if self.learner is None or not config.detector.closeness_weights or "cfad" not in needed(_known(config)):
+            return None
+        rows, _ = stratified_split(self.learner.x[:, 0], 0.5, np.random.default_rng([config.seed, 9]))
+        return self.learner.learn(rows, config.seed, Silent(progress, MECHANISMS), self.found)[0]
 
     def judges(self, config: AuditConfig, progress: Progress) -> list[CausalModel]:
         """Models that the detectors do not know, to judge them by."""
@@ -278,16 +291,23 @@ def _training_rows(data: AuditRows, twins: Floats, config: AuditConfig) -> Train
 
 
 def _fit(task: Fitting, foreign: Mapping[str, Any], clock: _Clock) -> dict[str, AnyDetector]:
-    """The detectors of the configured methods, and the foreign ones."""
+    """The detectors of the configured methods, and the foreign ones with the ranks of theirs that were asked for."""
     fitted: dict[str, AnyDetector] = {}
-    for name in needed(task.config.methods):
+    for name in needed(_known(task.config)):
         with clock.timing(METHODS[name].stage):
             fitted[name] = module_of(name).fit(task.after(fitted))
     for name, detector in foreign.items():
         with clock.timing(name):
             seed = task.config.seed
             fitted[name] = fit_foreign(detector, task.rows, stage=name, seed=seed, progress=task.progress)
+        if f"{name}{RANK}" in task.config.methods:
+            fitted[f"{name}{RANK}"] = fit_rank(fitted[name], task)
     return fitted
+
+
+def _known(config: AuditConfig) -> list[str]:
+    """The configured methods that are ours; the others rank another library's scores."""
+    return [method for method in config.methods if method in METHODS]
 
 
 def _people(data: AuditRows, twins: Floats, judgement: Judgement) -> People:
@@ -296,7 +316,8 @@ def _people(data: AuditRows, twins: Floats, judgement: Judgement) -> People:
 
 def _check_methods(config: AuditConfig, foreign: Mapping[str, Any]) -> None:
     """Refuse unknown methods, and detectors that cannot be audited, before anything long begins."""
-    needed(config.methods)
+    ranks = {f"{name}{RANK}" for name in foreign}
+    check_known(method for method in config.methods if method not in ranks)
     everything = AuditConfig(methods=tuple(METHODS))
     taken = {"uncertainty", *METHODS, *stages(everything, knows_truth=False)}
     for name, detector in foreign.items():

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.audit.explanation import explain
 from cfad_core.audit.judging import draws_of
 from cfad_core.audit.report import MethodScores
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.arrays import Floats
-from cfad_core.core.errors import InvalidDataError
+from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import DecodedRows, Encoding
 from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, TrainingRows, score_people
@@ -52,7 +53,7 @@ class Scorer:
         for method in self.methods:
             detector = self.detectors[method]
             base = detector.base if isinstance(detector, PeopleDetector) else None
-            known = next((score for name, score in found.items() if self.detectors[name] is base), None)
+            known = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
             if known is None or not isinstance(detector, PeopleDetector):
                 found[method] = self.by(method, people)
             else:  # the base has scored these people already
@@ -110,14 +111,19 @@ def score_methods(
     return scores
 
 
-def score_rows(result: AuditResult, table: pd.DataFrame) -> pd.DataFrame:
+def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True) -> pd.DataFrame:
     """Score new rows with every method whose detector is here: one of another library is not saved with an audit.
+
+    Parameters
+    ----------
+    reasons : whether to say why; where a score is no sum over columns, this takes longer than the scores
 
     Returns
     -------
     DataFrame
         Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` (of the twin
-        that ``twin_rows`` writes), and ``_change`` (how likely the outcome changes: the share of 16 possible twins).
+        that ``twin_rows`` writes), ``_change`` (how likely the outcome changes: the share of 16 possible twins), and
+        ``_reasons`` (the columns that raised the score most, with their shares: ``income 62 %, age 21 %``).
     """
     people = encode_people(result.encoding, table)
     draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
@@ -133,7 +139,32 @@ def score_rows(result: AuditResult, table: pd.DataFrame) -> pd.DataFrame:
         columns[f"{method}_flag"] = flagged.astype(np.int64)
         columns[f"{method}_score_counterfactual"] = there[0]
         columns[f"{method}_change"] = np.mean([flagged != (some > report.threshold) for some in there], axis=0)
+        if reasons and (found := explain(result, method, people)) is not None:
+            columns[f"{method}_reasons"] = np.array(found.reasons(), dtype=object)
     return pd.DataFrame(columns, index=table.index)
+
+
+def explain_rows(result: AuditResult, table: pd.DataFrame, method: str) -> pd.DataFrame:
+    """What each column has to do with a method's scores of new rows: aligned with the table's rows, a column each.
+
+    If the method's score is a sum over columns, a row adds up to its score. For any other method, a number is how much
+    the score falls if that column alone is made typical of normal people; these may be negative, and add up to
+    nothing.
+
+    Raises
+    ------
+    InvalidConfigError
+        If the audit has no such method, or its detector is another library's and was not saved with the audit.
+    """
+    if method not in result.scores:
+        raise InvalidConfigError(f"The audit has no method '{method}'; it has: {', '.join(result.scores)}.")
+    found = explain(result, method, encode_people(result.encoding, table))
+    if found is None:
+        raise InvalidConfigError(
+            f"The detector of '{method}' is not saved with the audit, so its scores cannot be explained; run the audit "
+            "again and explain them before it is loaded from its folder."
+        )
+    return pd.DataFrame(found.parts, index=table.index, columns=list(found.variables))
 
 
 def twin_rows(result: AuditResult, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:

@@ -136,6 +136,17 @@ class AdditiveModel:
             messages[i] = self.message(i, result)
         return result
 
+    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
+        """What is unusual about people x (n, d) with their causes: noise, and nothing of levels; both (n, d - 1)."""
+        others = np.arange(len(self.names)) != self.sensitive_index
+        noise = self.abduct(x)[:, others]
+        return noise, np.zeros_like(noise)
+
+    @property
+    def draws(self) -> bool:
+        """Whether a person has several possible twins."""
+        return False
+
     def messages(self, x: Floats) -> dict[int, Floats]:
         """What each column that causes anything sends, by its position."""
         causes = np.flatnonzero((self.weights != 0.0).any(axis=1))

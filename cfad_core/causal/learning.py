@@ -115,7 +115,11 @@ class Learner:
     def learn(
         self, rows: Rows | None, seed: int, progress: Progress, start: LearnedGraph | None = None
     ) -> tuple[StructuralModel, LearnedGraph | None]:
-        """The model of all rows, or of some, and the graph that searches on parts of the rows start from."""
+        """The model of all rows, or of some, and the graph that searches on parts of the rows start from.
+
+        Only the model of all rows has a mechanism for every variable; others make twins, and need those that the
+        sensitive attribute reaches.
+        """
         shared = None if self.shared is None else self.shared.learn(rows, seed, Only(progress, DISCOVERY))
         if shared is not None and self.trusts_shared:
             return self._of_chosen_rows(shared, rows, seed), None
@@ -124,15 +128,18 @@ class Learner:
         bases = fit_bases(cells, self.layout)
         functions = {j: basis.functions(cells[:, j]) for j, basis in bases.items()}
         edges, mechanisms = self._mechanisms(edges, cells, (bases, functions), progress)
+        wanted = sorted(descendants(edges, 0))
+        if rows is None:
+            wanted = list(range(1, len(edges)))
+            mechanisms |= self._unreached(edges, mechanisms, cells, (bases, functions), progress)
         strengths = edge_strengths(cells, bases, functions, edges)
         graph = Graph(edges, strengths, np.where(edges, np.where(direction > 0.0, direction, 1.0), 0.0))
-        reached = descendants(edges, 0)
-        heard = {0, *(int(j) for i in reached for j in np.flatnonzero(edges[:, i]))}
+        heard = {0, *(int(j) for i in wanted for j in np.flatnonzero(edges[:, i]))}
         model = StructuralModel(
             layout=self.layout,
             graph=graph,
             bases={j: bases[j] for j in sorted(heard)},
-            mechanisms={i: mechanisms[i] for i in sorted(reached)},
+            mechanisms={i: mechanisms[i] for i in wanted},
             seed=seed,
         )
         return model, found
@@ -199,6 +206,23 @@ class Learner:
                 edges[0, i] = True
             progress.tick(STAGE, place + 1, len(order))
         return edges, fitted
+
+    def _unreached(
+        self,
+        edges: Bools,
+        known: dict[int, Mechanism],
+        cells: Floats,
+        parts: tuple[dict[int, Basis], Functions],
+        progress: Progress,
+    ) -> dict[int, Mechanism]:
+        """The mechanisms of variables that the sensitive attribute does not reach."""
+        found = {}
+        for i in range(1, len(edges)):
+            if i not in known:
+                progress.check(STAGE)
+                causes = [int(j) for j in np.flatnonzero(edges[:, i])]
+                found[i] = fit_mechanism(i, causes, cells, self.layout, parts, False)
+        return found
 
     @property
     def _dependence_means_effect(self) -> bool:

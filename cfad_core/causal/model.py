@@ -22,7 +22,7 @@ from cfad_core.causal.layout import Layout, Levels
 from cfad_core.causal.mechanisms import FITS, Mechanism, Sample
 from cfad_core.causal.mechanisms.basis import Basis, fit_level_basis, fit_number_basis
 from cfad_core.causal.mechanisms.design import Functions
-from cfad_core.causal.mechanisms.protocol import Coupling, Worlds
+from cfad_core.causal.mechanisms.protocol import Coupling, Oddness, Worlds
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidDataError
 
@@ -60,7 +60,7 @@ class StructuralModel:
     layout : what the columns of its rows mean
     graph : over the variables
     bases : by variable, the functions through which it acts
-    mechanisms : by variable that the sensitive attribute reaches
+    mechanisms : by variable: of those that the sensitive attribute reaches, or of all
     seed : of the draws
     """
 
@@ -138,6 +138,33 @@ class StructuralModel:
         cells = self.layout.cells(x)
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
         return {self.variables[i]: self.mechanisms[i].log_likelihood(cells[:, i], functions) for i in self.affected}
+
+    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
+        """What is unusual about people x (n, d) with their causes, by column: noise, and ``-2 log p`` of levels.
+
+        Both (n, d - 1), without the sensitive attribute; a variable of several columns has it in its first one, and the
+        noise is nan wherever there is none.
+
+        Raises
+        ------
+        InvalidDataError
+            If some variable has no mechanism: the model was learned for twins alone.
+        """
+        self._check(x)
+        if len(self.mechanisms) < len(self.variables) - 1:
+            raise InvalidDataError("This causal model has mechanisms only for what the sensitive attribute reaches.")
+        cells = self.layout.cells(x)
+        functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
+        noise, levels = np.full((len(x), x.shape[1] - 1), np.nan), np.zeros((len(x), x.shape[1] - 1))
+        for i, mechanism in self.mechanisms.items():
+            found, column = mechanism.oddness(cells[:, i], functions), _columns(self.layout.shapes[i])[0] - 1
+            noise[:, column], levels[:, column] = found.noise, found.levels
+        return noise, levels
+
+    @property
+    def draws(self) -> bool:
+        """Whether a person has several possible twins."""
+        return any(self.mechanisms[i].draws for i in self.affected)
 
     def _check(self, x: Floats) -> None:
         columns = 1 + max(max(_columns(shape)) for shape in self.layout.shapes)

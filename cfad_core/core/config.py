@@ -25,7 +25,7 @@ Width: TypeAlias = Annotated[int, Meta(ge=1, le=65_536)]
 Times: TypeAlias = Annotated[int, Meta(ge=1, le=10**6)]
 BatchSize: TypeAlias = Annotated[int, Meta(ge=2, le=10**9)]
 
-DEFAULT_METHODS = ("ae", "cfad", "twin")
+DEFAULT_METHODS = ("ae", "cfad", "twin", "surprise")
 
 
 class Knowledge(Settings, frozen=True):
@@ -94,7 +94,12 @@ class DetectorConfig(Settings, frozen=True):
     fairness_weight : lambda, weight of the discriminator's loss; ``None``: 1 for inputs of the same variance, 0.5 for
         inputs of the same range
     reconstruct_counterfactuals : whether fine-tuning also reconstructs the counterfactual rows
+    closeness_weights : of the difference between a person's score and their twin's in the fine-tuning, one after the
+        other, each for an equal share of its epochs; which of them is kept is chosen on people who were held out. None:
+        the difference has no weight, and all epochs are done, as in the paper
+    twins_learned : twins of everybody that fine-tuning draws from
     twin : how a person's and their twin's score become one; ``None``: ``mean``
+    twin_draws : twins of everybody that scores are averaged over, where a person has several
     """
 
     section: ClassVar[str] = "detector"
@@ -109,7 +114,16 @@ class DetectorConfig(Settings, frozen=True):
     discriminator_learning_rate: AnyLearningRate = 1e-3
     fairness_weight: Weight | None = None
     reconstruct_counterfactuals: bool = True
+    closeness_weights: tuple[Weight, ...] = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+    twins_learned: Annotated[int, Meta(ge=1, le=1000)] = 4
     twin: TwinRule | None = None
+    twin_draws: Annotated[int, Meta(ge=1, le=1000)] = 4
+
+    @classmethod
+    def from_dict(cls, values: Any) -> DetectorConfig:
+        """As ``Settings.from_dict``; settings from before there were several twins have one, and no closeness."""
+        older = {"closeness_weights": [], "twins_learned": 1, "twin_draws": 1}
+        return super().from_dict(older | dict(values) if isinstance(values, Mapping) else values)
 
 
 class DcfodConfig(Settings, frozen=True):
@@ -230,7 +244,9 @@ def preset(name: PresetName, **changes: Any) -> AuditConfig:
             "preset": "paper",
             "scaling": "auto",
             "discovery": DiscoveryConfig(mode="paper", batch_size=512, rounds=12),
-            "detector": DetectorConfig(reconstruct_counterfactuals=False),
+            "detector": DetectorConfig(
+                reconstruct_counterfactuals=False, closeness_weights=(), twins_learned=1, twin_draws=1
+            ),
             "baselines": BaselineConfig(
                 dcfod=DcfodConfig(clusters=1, learning_rate=1e-5, epochs=90), fairod=FairodConfig(candidates=())
             ),

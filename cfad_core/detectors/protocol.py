@@ -47,11 +47,11 @@ class ExplainedDetector(Detector, Protocol):
 
 @runtime_checkable
 class PeopleDetector(Protocol):
-    """A detector that scores whole people (n, d), the sensitive attribute in the first column, by another detector."""
+    """A detector that scores whole people (n, d), the sensitive attribute in the first column."""
 
     @property
-    def base(self) -> AnyDetector:
-        """The detector whose scores it is made of."""
+    def base(self) -> AnyDetector | None:
+        """The detector whose scores it is made of, if it is."""
 
     def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
         """Score of each person, (n,); ``base_score`` is the people's by the base, if it is known already."""
@@ -60,9 +60,37 @@ class PeopleDetector(Protocol):
         """The part of each attribute in the score, (n, m); None if the score is no sum over attributes."""
 
 
+@runtime_checkable
+class SharedExplanation(Protocol):
+    """A detector that orders alike people as another one does: what raises that one's score is what raises its own."""
+
+    @property
+    def explained_by(self) -> AnyDetector:
+        """The other detector."""
+
+
 AnyDetector: TypeAlias = Detector | PeopleDetector
-TwinMap: TypeAlias = Callable[[Floats], Floats]
-"""People (n, d) to their twins: the same people, had they belonged to the other group."""
+
+
+class TwinMap(Protocol):
+    """People to their twins: the same people, had they belonged to the other group."""
+
+    def __call__(self, people: Floats, draw: int = 0, /) -> Floats:
+        """One of the possible twins of each of the people (n, d), (n, d); the same draw always gives the same."""
+
+
+class Causes(Protocol):
+    """What detectors may know of a causal model: what it makes of people, never its graph."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether a person has several possible twins."""
+
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
+        """One of the possible twins of each of the people x (n, d)."""
+
+    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+        """By column, (n, d - 1) each: the noise of people x (n, d), nan where there is none; ``-2 log p`` of levels."""
 
 
 def score_people(detector: AnyDetector, people: Floats) -> Floats:
@@ -86,7 +114,7 @@ class TrainingRows:
     Attributes
     ----------
     x : (n, m), their attributes, never the sensitive one
-    counterfactual : (n, m), the attributes of their twins
+    counterfactual : (n, m), the attributes of their twins, the first draw
     sensitive : (n,), -1 or +1; for those that make up for it in training
     inputs : the scaling in which all variables count alike
     """
@@ -105,12 +133,12 @@ class Surroundings:
     ----------
     config : the settings, with what was left to the data filled in
     fitted : the detectors that were fitted before it
-    twins_of : the map from people to their twins
+    causes : the audit's own causal model
     """
 
     config: AuditConfig
     fitted: Mapping[str, AnyDetector]
-    twins_of: TwinMap
+    causes: Causes
 
     def after(self, fitted: Mapping[str, AnyDetector]) -> Self:
         """The same once these detectors were fitted."""
@@ -119,10 +147,16 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Fitting(Surroundings):
-    """Everything that a detector is fitted with."""
+    """Everything that a detector is fitted with.
+
+    Attributes
+    ----------
+    other_twins : the map to twins by a causal model of half of the rows, to choose settings by; None if there is none
+    """
 
     rows: TrainingRows
     progress: Progress
+    other_twins: TwinMap | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 METHOD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-_SPARE_COLORS = (7, 9)  # of other libraries' detectors
+_SPARE_COLORS = (9,)  # of other libraries' detectors
+_RECONSTRUCTED = "how badly the detector reconstructs it"
+RANK = "-rank"  # behind a method's name: its scores as ranks within the group
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Method:
     needs_twins : whether it learns from, or scores with, people's twins
     learns_both : whether it learns from people and from their twins, so that its threshold is taken from both
     remark : what to know before choosing it
+    parts : what a column adds to the score, if it is a sum over columns
+    is_rank : whether it is the rank of its base's scores within the group
     """
 
     look: Look
@@ -52,6 +56,8 @@ class Method:
     needs_twins: bool = False
     learns_both: bool = False
     remark: str = ""
+    parts: str = ""
+    is_rank: bool = False
 
 
 # In the order in which they are fitted, and shown
@@ -63,6 +69,7 @@ METHODS: dict[str, Method] = {
         stage="pca",
         doing="Fitting PCA",
         cost=0.5,
+        parts="how much of it the principal components leave unexplained",
     ),
     "ocsvm": Method(
         Look("OC-SVM", 4, "longdash", "triangle-up"),
@@ -87,6 +94,7 @@ METHODS: dict[str, Method] = {
         stage="autoencoder",
         doing="Training the plain detector",
         cost=25.0,
+        parts=_RECONSTRUCTED,
     ),
     "dcfod": Method(
         Look("DCFOD", 6, "dot", "pentagon"),
@@ -104,6 +112,7 @@ METHODS: dict[str, Method] = {
         stage="fairod",
         doing="Training FairOD",
         cost=50.0,
+        parts=_RECONSTRUCTED,
     ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
@@ -116,15 +125,49 @@ METHODS: dict[str, Method] = {
         base="ae",
         needs_twins=True,
         learns_both=True,
+        parts=_RECONSTRUCTED,
     ),
     "twin": Method(
         Look("Twin", 2, "dashdot", "diamond"),
-        "One score from CFAD's scores of a person and of their twin; it needs the sensitive attribute and the causal "
-        "model when it scores.",
+        "One score from CFAD's scores of a person and of their possible twins; it needs the sensitive attribute and "
+        "the causal model when it scores.",
         module="twin",
         base="cfad",
         needs_twins=True,
+        parts="how badly CFAD reconstructs it in a person and in their twin",
     ),
+    "surprise": Method(
+        Look("Surprise", 7, "longdash", "star"),
+        "How unusual every cell of a person is for somebody with the same causes; it needs the sensitive attribute and "
+        "the causal model when it scores.",
+        module="surprise",
+        stage="surprise",
+        doing="Measuring what is unusual about people",
+        cost=1.0,
+        needs_twins=True,
+        parts="how unusual it is for somebody with the same causes",
+    ),
+}
+PLAIN_METHODS = tuple(METHODS)
+"""Those that have scores of their own; every one of them can be ranked within the groups, too."""
+
+
+def ranked(name: str, label: str, color: int, *, needs_twins: bool = False) -> Method:
+    """The ranks of a method's scores within the group."""
+    return Method(
+        Look(f"{label} rank", color, "dot", "x"),
+        f"The rank of {label}'s score within a person's own group: either group has the same flag rate, but a person and "
+        "their twin may have different ranks. It needs the sensitive attribute when it scores.",
+        module="rank",
+        base=name,
+        needs_twins=needs_twins,
+        is_rank=True,
+    )
+
+
+METHODS |= {
+    f"{name}{RANK}": ranked(name, one.look.label, one.look.color, needs_twins=one.needs_twins)
+    for name, one in METHODS.items()
 }
 
 
@@ -140,7 +183,9 @@ class DetectorModule(Protocol):
 
 def module_of(method: str) -> DetectorModule:
     """The module that fits and restores a method's detector."""
-    return cast(DetectorModule, importlib.import_module(f"cfad_core.detectors.{METHODS[method].module}"))
+    entry = METHODS[method]
+    module = importlib.import_module(f"cfad_core.detectors.{entry.module}")
+    return cast(DetectorModule, module.Ranking(entry.base) if entry.is_rank else module)
 
 
 def check_known(methods: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from cfad_core.figures.style import (
     DASHES,
     HOVER_LIMIT,
     PALETTE,
+    STRONG_GREY,
     color_of,
     dressed,
     escaped,
@@ -41,18 +42,27 @@ def training_figure(series: Mapping[str, tuple[Floats, Floats]], name: str, *, l
 
 
 def contributions_figure(
-    variables: Sequence[str], factual: Floats, counterfactual: Floats, *, named: Bools | None = None, top: int = 12
+    variables: Sequence[str],
+    factual: Floats,
+    counterfactual: Floats,
+    *,
+    named: Bools | None = None,
+    adds_up: bool = True,
+    top: int = 12,
 ) -> go.Figure:
-    """Each variable's part in a person's score and in their twin's, (v,) each: the largest, and all others summed.
+    """Each variable's part in a person's score and in their twin's, (v,) each: the largest, those that raise first.
 
     Parameters
     ----------
     named : (v,), the variables that may have a bar of their own; by default all
+    adds_up : whether the parts add up to the score; if so, those of all other variables are summed
     """
-    order = np.argsort(-np.maximum(factual, counterfactual), kind="stable")
+    size = np.maximum(np.abs(factual), np.abs(counterfactual))
+    order = np.argsort(-size, kind="stable")
     worth = np.ones(len(order), dtype=np.bool_) if named is None else named[order]
     largest = order[worth][:top]
-    rest = order[~np.isin(order, largest)]
+    largest = largest[np.argsort(-np.maximum(factual, counterfactual)[largest], kind="stable")]
+    rest = order[~np.isin(order, largest)] if adds_up else order[:0]
     labels, names = ([escaped(variables[k], limit) for k in largest] for limit in (40, HOVER_LIMIT))
     if len(rest):
         labels, names = [*labels, "all others"], [*names, f"all {len(rest)} others"]
@@ -61,10 +71,11 @@ def contributions_figure(
         lengths = np.append(parts[largest], parts[rest].sum()) if len(rest) else parts[largest]
         says = [f"{name}<br>{world}: {length:.4g}" for name, length in zip(names, lengths, strict=True)]
         figure.add_bar(x=lengths, y=np.arange(len(lengths)), orientation="h", name=world, marker=fill(k), **hover(says))
-    figure.update_xaxes(title="part in the score")
+    figure.update_xaxes(title="part in the score" if adds_up else "how much the score falls")
     ticks = {"tickvals": np.arange(len(labels)), "ticktext": labels}
-    figure.update_yaxes(title="variable", autorange="reversed", showgrid=False, **ticks)
-    return dressed(figure, min(520, 200 + 28 * len(labels)))
+    figure.update_yaxes(title="column", autorange="reversed", showgrid=False, zeroline=False, **ticks)
+    drawn = dressed(figure, min(520, 200 + 28 * len(labels)))
+    return drawn.update_xaxes(zeroline=True, zerolinecolor=STRONG_GREY)  # some bars may go to its left
 
 
 def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:

@@ -46,8 +46,9 @@ def test_audit_score_and_counterfactuals(table: Path, tmp_path: Path, capsys: py
     assert cli.main(["score", str(out), str(table), "--out", str(tmp_path / "scores.csv")]) == 0
     scores = pd.read_csv(tmp_path / "scores.csv")
     assert len(scores) == 500
-    expected = [f"{m}_{c}" for m in ("ae", "cfad", "twin") for c in ("score", "flag", "score_counterfactual", "change")]
-    assert list(scores.columns) == expected
+    kinds = ("score", "flag", "score_counterfactual", "change", "reasons")
+    assert list(scores.columns) == [f"{method}_{kind}" for method in ("ae", "cfad", "twin") for kind in kinds]
+    assert scores["ae_reasons"].str.fullmatch(r"((schooling|income|debt) \d+ %(, |$)){1,3}").all()
     threshold = text["methods"]["cfad"]["threshold"]
     assert ((scores["cfad_score"] > threshold) == scores["cfad_flag"]).all()
     assert scores["cfad_change"].between(0.0, 1.0).all()
@@ -99,14 +100,33 @@ def test_the_uncertainty_is_measured_unless_it_is_declined(
     assert load_audit(out).stability is None
 
 
+def test_reasons_are_harmless_whatever_columns_are_called(tmp_path: Path) -> None:
+    table, out = tmp_path / "people.csv", tmp_path / "audit"
+    names = {"income": "=income", "debt": "debt, all of it", "schooling": '+"school"'}
+    make_people(300, seed=0).assign(id=range(300)).rename(columns=names).to_csv(table, index=False)
+    assert cli.main(audit_arguments(table, "--methods", "iforest", "pca", "--out", out)) == 0
+    assert cli.main(["score", str(out), str(table), "--out", str(tmp_path / "scores.csv")]) == 0
+    scores = pd.read_csv(tmp_path / "scores.csv", keep_default_na=False)
+    for method in ("iforest", "pca"):
+        reasons = scores[f"{method}_reasons"]
+        assert not reasons.str.match(r"[=+@-]").any()
+        assert reasons.str.startswith("'=income ").any()
+        assert reasons.str.contains("debt, all of it ", regex=False).any()
+    assert scores["iforest_reasons"].str.startswith('\'+"school" ').any()
+
+
 def test_methods_of_an_audit(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit"
     assert cli.main(audit_arguments(table, "--methods", "iforest", "pca", "--out", out)) == 0
     assert list(json.loads((out / "audit.json").read_text())["methods"]) == ["iforest", "pca"]
     assert cli.main(["score", str(out), str(table), "--out", str(tmp_path / "scores.csv")]) == 0
     scores = pd.read_csv(tmp_path / "scores.csv")
-    kinds = ("score", "flag", "score_counterfactual", "change")
+    kinds = ("score", "flag", "score_counterfactual", "change", "reasons")
     assert list(scores.columns) == [f"{method}_{kind}" for method in ("iforest", "pca") for kind in kinds]
+    assert cli.main(["score", str(out), str(table), "--out", str(tmp_path / "short.csv"), "--no-reasons"]) == 0
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "short.csv"), scores.drop(columns=["iforest_reasons", "pca_reasons"])
+    )
 
 
 def test_a_table_is_audited_as_suggested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from cfad_core.apps.dashboard import downloads
-from cfad_core.apps.dashboard.people import Reasons, _differ, _shown, pair_file, reasons_of
+from cfad_core.apps.dashboard.people import (
+    Reasons,
+    _differ,
+    _shown,
+    pair_file,
+    parts_caption,
+    raised_by,
+    reasons_of,
+)
 from cfad_core.apps.dashboard.services import people_table
+from cfad_core.audit import folder
+from cfad_core.audit.explanation import Explanation
 from cfad_core.audit.scoring import score_rows
 from cfad_core.data.readers import read_table
+from cfad_core.detectors.protocol import AnyDetector
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
+    people,
     said,
     visit,
 )
@@ -68,8 +82,8 @@ def test_the_row_shown_is_the_row_scored(mixed: str, home: Path) -> None:
     with Store(home) as store:
         record, result = store.get(mixed), store.result(mixed)
     table = people_table(record)
-    people = np.random.default_rng(0).choice(len(result.people.row), 8, replace=False).tolist()
-    for person in people:
+    chosen = np.random.default_rng(0).choice(len(result.people.row), 8, replace=False).tolist()
+    for person in chosen:
         pair = read_table(pair_file(result, table, person), name="pair.csv")
         assert pair["who"].tolist() == ["the person", "the twin"]
         for method, scores in result.scores.items():
@@ -118,25 +132,87 @@ def test_cells_that_look_alike_are_written_out() -> None:
 def test_a_reason_moved_or_mattered(done: tuple[str, str], home: Path) -> None:
     parts = np.array([[0.90, 0.04, 0.05, 0.01], [0.96, 0.02, 0.01, 0.01]])
     still = np.zeros(4, dtype=np.bool_)
-    assert Reasons(["a", "b", "c", "d"], parts, still).named.tolist() == [True, False, True, False]
+    four = Explanation(("a", "b", "c", "d"), parts, "sum")
+    assert Reasons(four, still).named.tolist() == [True, False, True, False]
     last = np.array([False, False, False, True])
-    assert Reasons(["a", "b", "c", "d"], parts, last).named.tolist() == [True, False, True, True]
-    assert not Reasons(["a"], np.zeros((2, 1)), still[:1]).named.any()
+    assert Reasons(four, last).named.tolist() == [True, False, True, True]
+    assert not Reasons(Explanation(("a",), np.zeros((2, 1)), "sum"), still[:1]).named.any()
     with Store(home) as store:
         result = store.result(done[0])
     x, twins = result.people.factual[:, 1:], result.people.counterfactual[:, 1:]
     for person in range(0, 100, 9):
         found = reasons_of(result, "ae", person)
         assert found is not None
-        assert found.parts.sum(axis=1) == pytest.approx(
+        assert found.explanation.parts.sum(axis=1) == pytest.approx(
             [result.scores["ae"].factual[person], result.scores["ae"].counterfactual[person]]
         )
-        columns = np.array(result.encoding.column_variables[1:])
-        assert {name for name, moved in zip(found.variables, found.moved, strict=True) if moved} == set(
+        columns, variables = np.array(result.encoding.column_variables[1:]), found.explanation.variables
+        assert {name for name, moved in zip(variables, found.moved, strict=True) if moved} == set(
             columns[x[person] != twins[person]]
         )
-        assert not found.moved[found.variables.index("age")]  # the group does not reach it
-    assert "carry at least 5 % of either score" in said(visit("4_Counterfactuals.py", audit=done[0]))
+        assert not found.moved[variables.index("age")]  # the group does not reach it
+
+
+def asked_of(audit: str, method: str) -> AppTest:
+    """The page about the people of an audit, by one method."""
+    app = visit("4_Counterfactuals.py", audit=audit)
+    app.segmented_control(key=f"method-{audit}").set_value(method).run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.mark.parametrize(
+    ("method", "caption"),
+    [
+        ("ae", "adds to each of the two scores: how badly the detector reconstructs it. All bars of one colour add up"),
+        ("pca", "two scores: how much of it the principal components leave unexplained. All bars of one colour add up"),
+        (
+            "iforest",
+            "How much each of the two scores falls if this column alone is replaced by values that are typical",
+        ),
+        ("dcfod", "These bars do not add up to the score. Shown are columns that moved"),
+    ],
+)
+def test_every_method_says_why(done: tuple[str, str], home: Path, method: str, caption: str) -> None:
+    with Store(home) as store:
+        result = store.result(done[0])
+    app = asked_of(done[0], method)
+    assert len(app.get("plotly_chart")) == 1
+    assert caption in said(app)
+    row = int(app.dataframe[0].value["row"].iloc[0]) - 1
+    person = result.people.row.tolist().index(row)
+    found = reasons_of(result, method, person)
+    assert found is not None
+    scored = score_rows(result, people().iloc[[row]])[f"{method}_reasons"].iloc[0]
+    assert scored == found.explanation.reasons()[0]  # on the page as in the command's file
+    assert (f"Raised most by: {scored}" if scored else "No column by itself raised this score.") in said(app)
+
+
+def test_a_detector_that_is_not_saved_cannot_say_why(
+    done: tuple[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = folder._load_detectors
+
+    def without(*given: Any) -> dict[str, AnyDetector]:
+        return {name: detector for name, detector in loaded(*given).items() if name != "dcfod"}
+
+    monkeypatch.setattr(folder, "_load_detectors", without)  # as if it were another library's
+    app = asked_of(done[0], "dcfod")
+    assert "DCFOD is a detector of another library. It is not saved with an audit" in said(app)
+    assert "Raised most by" not in said(app)
+    assert not app.get("plotly_chart")
+
+
+def test_what_raised_a_score_in_words() -> None:
+    def line(*parts: float) -> str:
+        return raised_by(Explanation(tuple(f"v_{k}" for k in range(len(parts))), np.array([parts] * 2), "sum"))
+
+    assert line(3.0, 1.0) == r"Raised most by: v\_0 75 %, v\_1 25 %"
+    assert line(*[1.0] * 30) == "Many columns raised this score a little, none of them by 5 % or more."
+    assert line(-1.0, 0.0) == "No column by itself raised this score."
+    shared = Explanation(("a",), np.ones((2, 1)), "perturbation", is_shared=True)
+    assert "Explained is the score that other is made of." in parts_caption("other", shared)
+    assert "two scores. All bars" in parts_caption("other", Explanation(("a",), np.ones((2, 1)), "sum"))
 
 
 def test_methods_with_other_units_have_other_scales(done: tuple[str, str]) -> None:

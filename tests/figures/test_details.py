@@ -43,6 +43,16 @@ def test_only_reasons_have_a_bar_of_their_own() -> None:
     assert list(nothing.layout.yaxis.ticktext) == ["all others"]
 
 
+def test_parts_that_lower_a_score_go_to_the_left_and_are_not_summed() -> None:
+    factual, twin = np.array([0.1, -0.9, 0.0, 0.5]), np.array([0.2, -0.1, 0.0, -0.3])
+    figure = contributions_figure(["a", "b", "c", "d"], factual, twin, adds_up=False, top=3)
+    assert list(figure.layout.yaxis.ticktext) == ["d", "a", "b"]  # the largest in size, those that raise first
+    assert list(figure.data[0].x) == [0.5, 0.1, -0.9]
+    assert list(figure.data[1].x) == [-0.3, 0.2, -0.1]
+    assert figure.layout.xaxis.title.text == "how much the score falls"
+    assert figure.layout.xaxis.zerolinecolor != figure.layout.xaxis.gridcolor
+
+
 def test_rates_that_are_none_say_so() -> None:
     rates: dict[str, dict[str, float | None]] = {
         "f": {"flagged": 0.05, "true positives": None},

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def add_to(commands: Commands) -> None:
     score = commands.add_parser("score", help="score new rows with a finished audit")
     score.set_defaults(run=_score)
+    score.add_argument("--no-reasons", action="store_true", help="leave out the columns that raised each score: faster")
     counterfactuals = commands.add_parser(
         "counterfactuals", help="each person's twin, in the table's own columns and units"
     )
@@ -31,12 +32,14 @@ def _score(options: argparse.Namespace) -> None:
     from cfad_core.audit.folder import load_audit
     from cfad_core.audit.scoring import score_rows
     from cfad_core.data.readers import read_table
-    from cfad_core.data.tables import write_table
+    from cfad_core.data.tables import safe_for_spreadsheets, write_table
 
     table = read_table(options.table, sheet=options.sheet)
     result = load_audit(options.audit)
-    scored = score_rows(result, table)
-    write_table(scored, options.out)
+    scored = score_rows(result, table, reasons=not options.no_reasons)
+    write_table(
+        safe_for_spreadsheets(scored), options.out
+    )  # reasons begin with names of columns, which may be anything
     for method in result.scores:
         if f"{method}_score" not in scored:
             print(f"info: {method} is another library's detector, which is not saved with an audit; it scores nothing.")

@@ -8,14 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.apps.dashboard.text import as_text
+from cfad_core.audit.explanation import NOTICEABLE, Explanation, explain
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Bools
+from cfad_core.core.formats import percent
 from cfad_core.data.tables import safe_for_spreadsheets
-from cfad_core.detectors.protocol import explain_people
+from cfad_core.detectors.registry import METHODS, label_of
 from cfad_core.evaluation.plausibility import Plausibility
 
 CHANGES, IMPLAUSIBLE = "whose outcome may change", "whose twin is implausible"
-NOTICEABLE = 0.05  # share of a score from which on a column matters
 _LISTED = 1000
 
 
@@ -135,39 +137,59 @@ def _unused(name: str, table: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Reasons:
-    """What the scores of a person and of their twin are made of.
+    """Why a person's score and their twin's are as they are.
 
     Attributes
     ----------
-    variables : their names
-    parts : (2, v), what each adds to the person's score and to the twin's
-    moved : (v,), whether it differs between the two
+    explanation : of the two, the person first
+    moved : (v,), whether a variable differs between the two
     """
 
-    variables: list[str]
-    parts: Floats
+    explanation: Explanation
     moved: Bools
 
     @property
     def named(self) -> Bools:
-        """(v,), those that may be called a reason: they moved, or carry a noticeable share of either score."""
-        size = np.abs(self.parts)
-        share = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
-        found: Bools = self.moved | (share >= NOTICEABLE).any(axis=0)
+        """(v,), those that may be called a reason: they moved, or have a noticeable part in either score."""
+        found: Bools = self.moved | self.explanation.noticeable.any(axis=0)
         return found
 
 
 def reasons_of(result: AuditResult, method: str, person: int) -> Reasons | None:
-    """What the two scores are made of; None if the method's score is no sum over columns."""
+    """Why the two scores are as they are; None if the detector is not saved with the audit."""
     both = np.concatenate([result.people.factual[[person]], result.people.counterfactual[[person]]])
-    parts = explain_people(result.detectors.get(method), both)
-    if parts is None:
+    explanation = explain(result, method, both)
+    if explanation is None:
         return None
-    names = [variable.name for variable in result.encoding.variables]
-    member = np.array([names.index(name) for name in result.encoding.column_variables[1:]])
-    summed: Floats = np.zeros((2, len(names)))
-    for which, line in enumerate(parts):
-        np.add.at(summed[which], member, line)
-    moved = np.zeros(len(names), dtype=np.bool_)
-    np.logical_or.at(moved, member, both[0, 1:] != both[1, 1:])
-    return Reasons(names, summed, moved)
+    differs = both[0] != both[1]
+    moved_columns = {
+        name for name, moved in zip(result.encoding.column_variables[1:], differs[1:], strict=True) if moved
+    }
+    return Reasons(explanation, np.array([name in moved_columns for name in explanation.variables], dtype=np.bool_))
+
+
+def raised_by(explanation: Explanation) -> str:
+    """What raised the person's score, in a line of Markdown."""
+    raised = as_text(explanation.reasons()[0], 400)
+    if raised:
+        return f"Raised most by: {raised}"
+    if (explanation.parts[0] > 0.0).any():
+        return f"Many columns raised this score a little, none of them by {percent(NOTICEABLE, 0)} or more."
+    return "No column by itself raised this score."
+
+
+def parts_caption(method: str, explanation: Explanation) -> str:
+    """What the bars of the picture are, for people."""
+    noticeable = percent(NOTICEABLE, 0)
+    whose = f" Explained is the score that {label_of(method)} is made of." if explanation.is_shared else ""
+    if explanation.kind == "sum":
+        parts = f": {METHODS[method].parts}" if method in METHODS and METHODS[method].parts else ""
+        return (
+            f"What each column adds to each of the two scores{parts}. All bars of one colour add up to that score."
+            f"{whose} Named are columns that moved, or that carry at least {noticeable} of either score."
+        )
+    return (
+        "How much each of the two scores falls if this column alone is replaced by values that are typical of normal "
+        "people. A bar to the left means that the score would rise instead. These bars do not add up to the score."
+        f"{whose} Shown are columns that moved, or that make up at least {noticeable} of all bars of one colour."
+    )

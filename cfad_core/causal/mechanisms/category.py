@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cfad_core.causal.logit import fit_logit
 from cfad_core.causal.mechanisms.coupling import along_order, by_gumbel, fewest_moves
 from cfad_core.causal.mechanisms.design import Blocks, Functions, Moments, Term, choose_terms, linear, matrix
-from cfad_core.causal.mechanisms.protocol import Coupling, Sample, Worlds
+from cfad_core.causal.mechanisms.protocol import Coupling, Oddness, Sample, Worlds
 from cfad_core.causal.ordered import fit_ordered, level_order, shares_of
 from cfad_core.core.arrays import Floats
 
@@ -79,6 +79,13 @@ class Category:
         shares = self.probabilities(functions, len(cells))
         found: Floats = np.log(shares[np.arange(len(cells)), cells.astype(np.intp)])
         return found
+
+    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+        return Oddness(np.full(len(cells), np.nan), -2.0 * self.log_likelihood(cells, functions))
+
+    @property
+    def draws(self) -> bool:
+        return True
 
 
 def fit_category(sample: Sample) -> Category:

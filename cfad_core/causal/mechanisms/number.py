@@ -15,7 +15,7 @@ from cfad_core.causal.mechanisms.basis import common_value
 from cfad_core.causal.mechanisms.category import Category, fit_category
 from cfad_core.causal.mechanisms.design import Functions
 from cfad_core.causal.mechanisms.latent import Latent, fit_latent
-from cfad_core.causal.mechanisms.protocol import Sample, Worlds
+from cfad_core.causal.mechanisms.protocol import Oddness, Sample, Worlds
 from cfad_core.core.arrays import Bools, Floats
 
 _LEAST = 20  # people with and without something, that a part for it is fitted to
@@ -105,6 +105,23 @@ class Number:
             total += np.where(absent, 0.0, self.at_atom.log_likelihood(at_atom.astype(np.float64), functions))
         x = np.where(absent, self.latent.marginal.center, cells)
         return total + np.where(absent | at_atom, 0.0, self.latent.log_likelihood(x, functions))
+
+    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+        """Of numbers that repeat, the noise in the middle of the value's gap."""
+        n, absent = len(cells), np.isnan(cells)
+        at_atom = cells == self.atom
+        levels = np.zeros(n)
+        if self.missing is not None:
+            levels -= 2.0 * self.missing.log_likelihood(absent.astype(np.float64), functions)
+        if self.at_atom is not None:
+            levels -= np.where(absent, 0.0, 2.0 * self.at_atom.log_likelihood(at_atom.astype(np.float64), functions))
+        x = np.where(absent | at_atom, self.latent.marginal.center, cells)
+        noise = self.latent.noise(x, functions, np.full(n, 0.5))
+        return Oddness(np.where(absent | at_atom, np.nan, noise), levels)
+
+    @property
+    def draws(self) -> bool:
+        return self.latent.marginal.tied or self.missing is not None or self.at_atom is not None
 
 
 def fit_number(sample: Sample) -> Number:

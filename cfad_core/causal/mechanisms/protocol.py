@@ -61,6 +61,20 @@ class Sample:
     sensitive: bool | None = None
 
 
+@dataclass(frozen=True)
+class Oddness:
+    """What is a person's own in one variable: how unusual it is for somebody with their causes.
+
+    Attributes
+    ----------
+    noise : (n,), of numbers; nan where the cell is none
+    levels : (n,), ``-2 log p`` of what is drawn: a level, whether the cell is missing, whether it is the common value
+    """
+
+    noise: Floats
+    levels: Floats
+
+
 class Mechanism(Protocol):
     """How one variable comes from its causes: one class for each kind of variable."""
 
@@ -73,3 +87,10 @@ class Mechanism(Protocol):
 
     def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
         """Of each person's cell, given their causes, (n,); on one scale for all mechanisms of a variable."""
+
+    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+        """What is each person's own in this variable."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether chance has a part in what twins have."""

@@ -16,7 +16,7 @@ from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.density import Density, fit_density
 from cfad_core.causal.mechanisms.basis import Basis, LevelBasis, SharedBasis
 from cfad_core.causal.mechanisms.design import Functions, Term, linear
-from cfad_core.causal.mechanisms.protocol import Mechanism, Worlds
+from cfad_core.causal.mechanisms.protocol import Mechanism, Oddness, Worlds
 from cfad_core.core.arrays import Floats
 
 
@@ -47,17 +47,30 @@ class Additive:
         return np.where(before == after, cells, cells + self.unit * (after - before))
 
     def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
-        return self.density.logpdf(cells / self.unit - linear(self.weights, self.terms, functions, len(cells)))
+        return self.density.logpdf(self._noise(cells, functions))
+
+    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+        return Oddness(self._noise(cells, functions), np.zeros(len(cells)))
+
+    @property
+    def draws(self) -> bool:
+        return False
+
+    def _noise(self, cells: Floats, functions: Functions) -> Floats:
+        return cells / self.unit - linear(self.weights, self.terms, functions, len(cells))
 
 
 def shared_mechanisms(model: AdditiveModel, unit: float, x: Floats) -> tuple[dict[int, Basis], dict[int, Mechanism]]:
-    """The bases and mechanisms of an additive model, learned from the rows x (n, d) divided by ``unit``."""
+    """The bases and mechanisms of an additive model, learned from the rows x (n, d) divided by ``unit``.
+
+    Of every variable: they cost next to nothing.
+    """
     assert model.slope is not None
     bases: dict[int, Basis] = {j: SharedBasis(model.f, unit) for j in range(1, len(model.names))}
     bases[0] = LevelBasis(np.array([[-model.slope[0]], [model.slope[0]]]))
     noise = model.abduct(np.column_stack([x[:, :1], x[:, 1:] / unit]))
     mechanisms: dict[int, Mechanism] = {}
-    for i in model.affected:
+    for i in range(1, len(model.names)):
         causes = [int(j) for j in np.flatnonzero(model.weights[:, i])]
         weights = np.concatenate([[model.intercept[i]], model.weights[causes, i]])
         terms: tuple[Term, ...] = tuple(((j, 0),) for j in causes)
