@@ -101,6 +101,17 @@ def audit_tables(
     detectors: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     """As ``run_audit``, of tables whose digest may be known already."""
+    return audit_with_judges(tables, roles, config, progress, detectors)[0]
+
+
+def audit_with_judges(
+    tables: Tables,
+    roles: ColumnRoles,
+    config: AuditConfig | None = None,
+    progress: Progress | None = None,
+    detectors: Mapping[str, Any] | None = None,
+) -> tuple[AuditResult, list[CausalModel]]:
+    """As ``audit_tables``, with the causal models that judged."""
     config, progress, foreign = config or AuditConfig(), progress or Progress(), dict(detectors or {})
     _check_methods(config, foreign)
     clock = _Clock()
@@ -136,7 +147,7 @@ def audit_tables(
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
-    return _assessed(result, data, phase_one, (judges, judgement), scorer, rows.inputs, clock)
+    return _assessed(result, data, phase_one, (judges, judgement), scorer, rows.inputs, clock), judges
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:

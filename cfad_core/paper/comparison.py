@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cfad_core.core.arrays import Bools
-from cfad_core.detectors.registry import METHODS, label_of
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.paper.judges import ADDITIVE, JUDGES, TRUTH
+from cfad_core.paper.methods import ADDITIVE_METHODS, is_baseline, said_of
 from cfad_core.paper.plan import Reproduction
 from cfad_core.paper.problems import JUDGED
 from cfad_core.paper.published import published
@@ -22,9 +22,16 @@ _AT = 0.95  # the quantile of the paper's table
 Places = list[tuple[float, str]]
 
 
-def ours(found: Reproduction) -> list[str]:
-    """The methods that learn from twins, or score with them."""
-    return [method for method in found.methods if METHODS[method].needs_twins]
+def ours(found: Reproduction, dataset: str) -> list[str]:
+    """The audit's methods that learn from twins, or score with them."""
+    ran = found.methods_on(dataset)
+    return [method for method in ran if not is_baseline(method) and method not in ADDITIVE_METHODS]
+
+
+def compared(found: Reproduction, dataset: str, judge: str) -> list[str]:
+    """Ours that stand beside the paper's CFAD: by additive twins and by the paper's judge, also those made of such."""
+    additive = found.methods_on(dataset) if judge in (ADDITIVE, PAPERS_JUDGE[dataset]) else []
+    return [*ours(found, dataset), *(method for method in additive if method in ADDITIVE_METHODS)]
 
 
 def dominating(found: Reproduction, dataset: str, method: str) -> Places:
@@ -34,7 +41,7 @@ def dominating(found: Reproduction, dataset: str, method: str) -> Places:
     """
     ratio, quality = found.mean_curve(dataset, method)
     better = []
-    for baseline in (name for name in found.methods if not METHODS[name].needs_twins):
+    for baseline in filter(is_baseline, found.methods_on(dataset)):
         other_ratio, other_quality = found.mean_curve(dataset, baseline)
         at_least: Bools = (other_ratio <= ratio) & (other_quality >= quality)
         more: Bools = (other_ratio < ratio) | (other_quality > quality)
@@ -44,13 +51,13 @@ def dominating(found: Reproduction, dataset: str, method: str) -> Places:
 
 def dominating_all(found: Reproduction, dataset: str) -> Places:
     """At which quantiles which baseline dominates every one of ours."""
-    each = [set(dominating(found, dataset, method)) for method in ours(found)]
+    each = [set(dominating(found, dataset, method)) for method in ours(found, dataset)]
     return sorted(set.intersection(*each)) if each else []
 
 
 def dominating_best(found: Reproduction, dataset: str) -> Places:
     """At which quantiles which baseline dominates the best of ours there: with most Macro-F1 less changing ratio."""
-    mine = ours(found)
+    mine = ours(found, dataset)
     if not mine:
         return []
     curves = [found.mean_curve(dataset, method) for method in mine]
@@ -80,7 +87,8 @@ def beating_paper(found: Reproduction, dataset: str, method: str, judge: str) ->
 def domination_notes(found: Reproduction, dataset: str) -> str:
     """Which baselines dominate each of ours, all of them, and the best of them."""
     each = (
-        f"Baselines that dominate {label_of(m)}: {places_text(dominating(found, dataset, m))}." for m in ours(found)
+        f"Baselines that dominate {said_of(method)}: {places_text(dominating(found, dataset, method))}."
+        for method in ours(found, dataset)
     )
     everyone, best = (places_text(rule(found, dataset)) for rule in (dominating_all, dominating_best))
     of_all = f"Baselines that dominate every one of ours: {everyone}."
@@ -92,10 +100,10 @@ def standing_at_95(found: Reproduction, dataset: str) -> str:
     """Which of ours are better than the paper's CFAD at 0.95, by additive twins and by the leading judge."""
 
     def says(method: str, judge: str) -> str:
-        return f"{label_of(method)} {'yes' if _AT in beating_paper(found, dataset, method, judge) else 'no'}"
+        return f"{said_of(method)} {'yes' if _AT in beating_paper(found, dataset, method, judge) else 'no'}"
 
     parts = [
-        f"by {called(judge)} {', '.join(says(method, judge) for method in ours(found))}"
+        f"by {called(judge)} {', '.join(says(method, judge) for method in compared(found, dataset, judge))}"
         for judge in (ADDITIVE, JUDGED[dataset])
     ]
     return f"At the 0.95 quantile, better in both than {paper_text(dataset)}: {'; '.join(parts)}."
@@ -103,7 +111,10 @@ def standing_at_95(found: Reproduction, dataset: str) -> str:
 
 def standing_along(found: Reproduction, dataset: str, judge: str = ADDITIVE) -> str:
     """At which quantiles ours are better than the paper's CFAD by a judge."""
-    parts = [f"{label_of(m)} {quantiles_text(beating_paper(found, dataset, m, judge))}" for m in ours(found)]
+    parts = [
+        f"{said_of(method)} {quantiles_text(beating_paper(found, dataset, method, judge))}"
+        for method in compared(found, dataset, judge)
+    ]
     return f"By {called(judge)}, ours are better in both than the paper's CFAD: {'; '.join(parts)}."
 
 
@@ -125,7 +136,7 @@ def places_text(places: Places) -> str:
     by_method: dict[str, list[float]] = {}
     for quantile, method in places:
         by_method.setdefault(method, []).append(quantile)
-    return ", ".join(f"{label_of(method)} {quantiles_text(at)}" for method, at in by_method.items()) or "none"
+    return ", ".join(f"{said_of(method)} {quantiles_text(at)}" for method, at in by_method.items()) or "none"
 
 
 def quantiles_text(quantiles: Sequence[float]) -> str:

@@ -22,7 +22,8 @@ from cfad_core.data.encoding import fit_encoding
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.cfad import fine_tune
 from cfad_core.evaluation.outcomes import ScoreCurve
-from cfad_core.paper.problems import DATASETS, Problem, audit_problem, rows_of
+from cfad_core.paper.additive import with_additive
+from cfad_core.paper.problems import DATASETS, Problem, audit_problem, judge_problem, rows_of
 
 PICTURED = ("ae", "cfad")  # methods whose score densities are kept
 SENSITIVITY: dict[str, tuple[float, ...]] = {
@@ -33,7 +34,10 @@ _BINS = 60
 
 
 def audit_all(progress: Progress, dataset: str, seed: int, methods: Sequence[str]) -> dict[str, Any]:
-    """The methods on one data set, the baselines as the paper's authors ran them; with graph and densities."""
+    """The methods on one data set, the baselines as the paper's authors ran them; with graph and densities.
+
+    Beside the given methods, among which must be AE, stand ours with additive twins.
+    """
     problem = DATASETS[dataset](seed, progress)
     baselines = preset("paper").baselines
     config = AuditConfig(
@@ -41,7 +45,8 @@ def audit_all(progress: Progress, dataset: str, seed: int, methods: Sequence[str
         seed=seed,
         baselines=baselines.replace(dcfod=baselines.dcfod.replace(epochs=problem.dcfod_epochs)),
     )
-    result = audit_problem(problem, config, progress)
+    result, judges = judge_problem(problem, config, progress)
+    result = with_additive(result, judges, problem.train, progress)
     return {
         "rows": rows_of(result, problem, dataset, progress),
         "graph": _graph(result, problem),
@@ -89,8 +94,9 @@ def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
 
 
 def sensitivity(progress: Progress, seed: int, values: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
-    """CFAD on the synthetic set for several values of each of some settings of the fine-tuning; judged by the truth.
+    """The paper's CFAD on the synthetic set for several values of each of some of its settings; judged by the truth.
 
+    Its score and a twin's need not be close (``closeness_weights``): that would hide what these settings do.
     The causal model and the plain autoencoder do not depend on them and are learned once.
     """
     problem = DATASETS["synthetic"](seed, progress)
@@ -99,11 +105,11 @@ def sensitivity(progress: Progress, seed: int, values: Mapping[str, Sequence[flo
     assert isinstance(plain, Autoencoder)
     assert people.truth is not None
     normal = encode_people(first.encoding, problem.train)
-    counterfactual = first.model.twins(normal)
+    counterfactual, settings = first.model.twins(normal), first.settings.replace(closeness_weights=())
     found = []
     for setting, value in ((setting, value) for setting, some in values.items() for value in some):
-        config = first.settings.replace(**{setting: value})
-        fair = fine_tune(plain, normal[:, 1:], counterfactual[:, 1:], config, seed=seed, progress=progress)
+        config = settings.replace(**{setting: value})
+        fair = fine_tune(plain, normal[:, 1:], counterfactual[None, :, 1:], config, seed=seed, progress=progress)
         train, here, there = (
             fair.anomaly_score(x[:, 1:])
             for x in (np.concatenate([normal, counterfactual]), people.factual, people.truth)

@@ -27,6 +27,7 @@ ADDITIVE, TWINS, TRUTH = "changing_ratio_additive", "changing_ratio_twins", "cha
 JUDGES = {ADDITIVE: "additive twins", TWINS: "judges", TRUTH: "truth"}
 """What people call the judges, by the key of their changing ratio."""
 
+TRAINING, JUDGING = 0, 1  # the halves of the rows that additive models learn from
 _STAGE = "evaluation"
 
 
@@ -97,7 +98,7 @@ def judge_methods(
     """
     people, quiet = result.people, Silent(progress, _STAGE)
     scorer = Scorer(tuple(result.scores), result.detectors, quiet)
-    made = {ADDITIVE: additive_twins(result, learn_former(result, train, quiet))}
+    made = {ADDITIVE: learn_former(result, train, quiet).twins(people.factual)}
     if truth is not None:
         made[TRUTH] = encode_people(result.encoding, truth.iloc[people.row])
     scored = {judge: scorer(twins) for judge, twins in made.items()}
@@ -112,23 +113,45 @@ def judge_methods(
 
 @dataclass(frozen=True)
 class FormerModel:
-    """An additive model, and the units of its columns."""
+    """An additive model, and the units of its columns. People come and go in the audit's own units."""
 
     model: AdditiveModel
     units: Units
 
+    @property
+    def draws(self) -> bool:
+        """Whether a person has several possible twins."""
+        return self.model.draws
 
-def learn_former(result: AuditResult, train: pd.DataFrame, progress: Progress) -> FormerModel:
-    """The judge of the former engine: an additive model of columns of a comparable size.
+    def twins(self, x: Floats, draw: int = 0) -> Floats:
+        """Twins of people x (n, d). They may lie between levels, as the paper's do.
+
+        What the sensitive attribute does not reach keeps every bit: detectors that know the causal model look at it.
+        """
+        people = self.units.convert(x)
+        twins = self.model.twins(people, draw)
+        return np.where(twins == people, x, self.units.convert_back(twins))
+
+    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
+        """What is unusual about people x (n, d) with their causes, in the model's units."""
+        return self.model.oddness(self.units.convert(x))
+
+
+def learn_former(result: AuditResult, train: pd.DataFrame, progress: Progress, *, which: int = JUDGING) -> FormerModel:
+    """A causal model as the former engine had it: additive, of columns of a comparable size.
 
     It learns from a random half of the rows. Of all of them it would be the model that trained the detectors where rows
     were chosen by their label and columns share a scale: there today's engine has the same equations.
+
+    Parameters
+    ----------
+    which : of the two halves, ``JUDGING`` or ``TRAINING``: the models of both share no row
     """
     own, seed, made_from = result.encoding, result.config.seed, result.provenance
     former = fit_encoding(train, result.roles, "auto", result.config.categories)
     units = Units.between(own, former)
     rows = units.convert(encode_people(own, train))
-    _, half = stratified_split(rows[:, 0], 0.5, np.random.default_rng([seed, 1]))
+    half = stratified_split(rows[:, 0], 0.5, np.random.default_rng([seed, 1]))[which]
     columns = Columns(
         own.names,
         own.sensitive,
@@ -137,14 +160,5 @@ def learn_former(result: AuditResult, train: pd.DataFrame, progress: Progress) -
         rows_were_selected=result.roles.label is not None and made_from.n_train == made_from.n_train_normal,
     )
     knowledge = result.config.knowledge
-    return FormerModel(learn_model(rows[half], columns, knowledge=knowledge, seed=seed + 1, progress=progress), units)
-
-
-def additive_twins(result: AuditResult, former: FormerModel) -> Floats:
-    """Twins (n, d) of the audited people in the audit's own units. They may lie between levels, as the paper's do.
-
-    What the sensitive attribute does not reach keeps every bit: detectors that know the causal model look at it.
-    """
-    people = former.units.convert(result.people.factual)
-    twins = former.model.twins(people)
-    return np.where(twins == people, result.people.factual, former.units.convert_back(twins))
+    model = learn_model(rows[half], columns, knowledge=knowledge, seed=seed + which, progress=progress)
+    return FormerModel(model, units)

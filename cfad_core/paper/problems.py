@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import run_audit
+from cfad_core.audit.run import audit_with_judges
 from cfad_core.audit.scoring import twin_rows
 from cfad_core.causal.graph import structural_hamming_distance
+from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, Knowledge
 from cfad_core.core.errors import InvalidConfigError
@@ -21,9 +22,12 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import PaperTables, paper_adult, paper_compas
 from cfad_core.data.sets.synthetic import MAX_SELECTION_ERROR, Worlds, generate_synthetic
+from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import METHODS, needed
 from cfad_core.detectors.registry import check_known as check_methods
+from cfad_core.paper.additive import STAGE
 from cfad_core.paper.judges import TRUTH, TWINS, Judged, judge_methods
+from cfad_core.paper.methods import ADDITIVE_METHODS
 
 
 @dataclass(frozen=True)
@@ -104,15 +108,17 @@ def audit_problem(
     An audit that is given the truth learns no judges. So it is not given it, unless ``with_judges`` is False; in the
     paper's way it always is, because a judge would take half of the rows from the own model.
     """
+    return judge_problem(problem, config, progress, with_judges=with_judges)[0]
+
+
+def judge_problem(
+    problem: Problem, config: AuditConfig, progress: Progress, *, with_judges: bool = True
+) -> tuple[AuditResult, list[CausalModel]]:
+    """As ``audit_problem``, with the causal models that judged."""
     told = not with_judges or config.discovery.mode == "paper"
-    return run_audit(
-        problem.train,
-        problem.roles,
-        config.replace(knowledge=problem.knowledge, subsamples=0),  # seeds show the spread here
-        progress,
-        test=problem.test,
-        test_counterfactual=problem.test_counterfactual if told else None,
-    )
+    settings = config.replace(knowledge=problem.knowledge, subsamples=0)  # seeds show the spread here
+    truth = problem.test_counterfactual if told else None
+    return audit_with_judges(Tables(problem.train, problem.test, truth), problem.roles, settings, progress)
 
 
 def rows_of(result: AuditResult, problem: Problem, dataset: str, progress: Progress) -> list[dict[str, Any]]:
@@ -137,11 +143,7 @@ def check_names(datasets: Sequence[str], methods: Sequence[str]) -> None:
 
 def _row(method: str, result: AuditResult, judged: Judged, truth: Mapping[str, Any]) -> dict[str, Any]:
     report = result.report(method)
-    metrics, seconds = report.metrics, result.provenance.seconds
-    stages = [METHODS[base].stage for base in needed((method,))]
-    took = sum(seconds[stage] for stage in stages if stage is not None)
-    if METHODS[method].needs_twins:
-        took += seconds["discovery"]
+    metrics = report.metrics
     return {
         "method": method,
         "seed": result.config.seed,
@@ -151,9 +153,18 @@ def _row(method: str, result: AuditResult, judged: Judged, truth: Mapping[str, A
         **judged.ratios_at(report.threshold),
         "flag_rate": metrics.flag_rate,
         **truth,
-        "fit_seconds": round(took, 3),
+        "fit_seconds": round(_seconds(method, result.provenance.seconds), 3),
         "curve": [_point(judged, point) for point in report.quantile_curve],
     }
+
+
+def _seconds(method: str, by_stage: Mapping[str, float]) -> float:
+    """How long a method took with all that it starts from."""
+    if method in ADDITIVE_METHODS:
+        return by_stage[STAGE] + _seconds("ae", by_stage)
+    stages = [METHODS[base].stage for base in needed((method,))]
+    took = sum(by_stage[stage] for stage in stages if stage is not None)
+    return took + by_stage["discovery"] if METHODS[method].needs_twins else took
 
 
 def _point(judged: Judged, point: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.files import staged_file
-from cfad_core.detectors.registry import label_of, look_of
 from cfad_core.evaluation.densities import Densities
 from cfad_core.evaluation.metrics import HEADLINE
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
@@ -35,7 +34,8 @@ from cfad_core.paper.comparison import (
 )
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.judges import JUDGES, TRUTH
-from cfad_core.paper.plan import Reproduction
+from cfad_core.paper.methods import NOT_RUN, label_of, look_of
+from cfad_core.paper.plan import ORIGINALS, Reproduction
 from cfad_core.paper.problems import JUDGED
 from cfad_core.paper.published import published
 
@@ -116,8 +116,19 @@ def data_sets(found: Reproduction) -> list[str]:
     return [
         part
         for name in found.datasets
-        for part in (f"### {DATASET_NAMES[name]}", main_table(found, name), standing_at_95(found, name))
+        for part in (f"### {DATASET_NAMES[name]}", main_table(found, name), main_notes(found, name))
     ]
+
+
+def main_notes(found: Reproduction, dataset: str) -> str:
+    """How ours stand at the 0.95 quantile, and what was not run."""
+    return " ".join([standing_at_95(found, dataset), *not_run_text(found, dataset)])
+
+
+def not_run_text(found: Reproduction, dataset: str) -> list[str]:
+    """Which methods were left out, in a sentence; none if there are none."""
+    absent = [label_of(m) for m in NOT_RUN.get(dataset, ()) if m not in found.methods_on(dataset)]
+    return [f"{', '.join(absent)} was not run here: it takes about six minutes a seed."] if absent else []
 
 
 def quantiles(found: Reproduction) -> list[str]:
@@ -156,13 +167,18 @@ def main_table(found: Reproduction, dataset: str) -> str:
 
 
 def main_rows(found: Reproduction, dataset: str) -> tuple[list[str], list[list[str]]]:
-    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method."""
+    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method.
+
+    A method of the record that was not run on the data set has the paper's values alone.
+    """
     names = {key: name for key, name in COLUMNS.items() if key != TRUTH or JUDGED[dataset] == TRUTH}
-    rows = []
+    ran, rows = found.methods_on(dataset), []
     for method in found.methods:
         paper = _paper_cells(dataset, method)
-        cells = (spread_text(found.values(dataset, method, metric)) + paper.get(metric, "") for metric in names)
-        rows.append([label_of(method), *cells])
+        values = {
+            name: spread_text(found.values(dataset, method, name)) if method in ran else "not run" for name in names
+        }
+        rows.append([label_of(method), *(value + paper.get(name, "") for name, value in values.items())])
     return ["method", *names.values()], rows
 
 
@@ -181,7 +197,7 @@ def quantile_table(found: Reproduction, dataset: str) -> str:
     Bold where a method beats the paper's CFAD in both.
     """
     judge, rows = JUDGED[dataset], []
-    for method in found.methods:
+    for method in found.methods_on(dataset):
         ratio, quality = found.mean_curve(dataset, method)
         wins = beating_paper(found, dataset, method, judge)
         cells = (f"{f1:.3f} / {changed:.3f}" for f1, changed in zip(quality, ratio, strict=True))
@@ -198,7 +214,7 @@ def quantile_table(found: Reproduction, dataset: str) -> str:
 
 def originals_table(found: Reproduction) -> str:
     rows = []
-    for dataset in found.datasets:
+    for dataset in (name for name in ORIGINALS if name in found.datasets):
         for method in ("dcfod", "fairod"):
             cells = (spread_text(found.values(dataset, method, metric, original=True)) for metric in COLUMNS)
             rows.append([f"{DATASET_NAMES[dataset]}, {label_of(method)}", *cells])
@@ -247,7 +263,7 @@ def figures(found: Reproduction) -> dict[str, Any]:
 def tradeoff(found: Reproduction, dataset: str, judge: str | None = None) -> Any:
     """By a judge; by default the leading one."""
     curves, paper = {}, {}
-    for method in found.methods:
+    for method in found.methods_on(dataset):
         ratio, quality = found.mean_curve(dataset, method, judge)
         look = look_of(method)
         curves[look] = (np.array(PAPER_QUANTILES), ratio, quality)

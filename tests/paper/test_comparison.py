@@ -9,6 +9,7 @@ import pytest
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.paper.comparison import (
     beating_paper,
+    compared,
     dominating,
     dominating_all,
     dominating_best,
@@ -46,7 +47,7 @@ FOUND = record(
 
 
 def test_a_baseline_dominates_if_it_is_nowhere_worse_and_somewhere_better() -> None:
-    assert ours(FOUND) == ["cfad", "twin"]
+    assert ours(FOUND, "adult") == ["cfad", "twin"]
     assert dominating(FOUND, "adult", "cfad") == [(0.9, "pca"), (0.95, "pca")]
     assert dominating(FOUND, "adult", "twin") == [(0.95, "pca")]  # as fair there, and more useful
     same = record({"pca": (0.6, 0.1), "cfad": (0.6, 0.1)})
@@ -66,7 +67,7 @@ def test_domination_of_all_and_of_the_best_of_ours() -> None:
 
 def test_a_record_without_ours() -> None:
     nothing = record({"pca": (0.6, 0.1)})
-    assert (ours(nothing), dominating_all(nothing, "adult"), dominating_best(nothing, "adult")) == ([], [], [])
+    assert (ours(nothing, "adult"), dominating_all(nothing, "adult"), dominating_best(nothing, "adult")) == ([], [], [])
 
 
 def test_domination_in_words() -> None:
@@ -93,6 +94,17 @@ def test_ours_against_the_papers_cfad() -> None:
     assert standing_along(record({"cfad": (0.6, 0.02)}), "adult") == (
         "By additive twins, ours are better in both than the paper's CFAD: CFAD nowhere."
     )
+
+
+def test_methods_made_of_additive_twins_stand_beside_the_papers_cfad_by_its_kind_of_judge() -> None:
+    found = record({"pca": (0.6, 0.1), "twin": (0.6, 0.02), "cfad-additive": (0.6, 0.001), "twin-additive": (0.5, 0.0)})
+    assert ours(found, "adult") == compared(found, "adult", TWINS) == ["twin"]
+    assert compared(found, "adult", ADDITIVE) == ["twin", "cfad-additive", "twin-additive"]
+    assert standing_at_95(found, "adult").endswith(
+        ": by additive twins Twin no, CFAD with additive twins yes, Twin with additive twins no; by the judges Twin yes."
+    )
+    assert "additive" not in domination_notes(found, "adult")  # neither one of ours, nor a baseline
+    assert "| CFAD, additive twins | **0.600 / 0.001** |" in quantile_table(found, "adult")
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.06])

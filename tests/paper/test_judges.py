@@ -15,7 +15,7 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import fit_encoding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.synthetic import SyntheticData, Worlds, generate_synthetic
-from cfad_core.paper.judges import ADDITIVE, TRUTH, TWINS, Judged, Units, additive_twins, judge_methods, learn_former
+from cfad_core.paper.judges import ADDITIVE, TRAINING, TRUTH, TWINS, Judged, Units, judge_methods, learn_former
 from tests.conftest import make_people
 
 ROLES = ColumnRoles("group", groups=("a", "b"), label="fraud", anomaly="yes")
@@ -91,7 +91,8 @@ def test_every_judge_judges_every_method(audited: AuditResult, world: SyntheticD
 
 def test_additive_twins_are_of_another_model_in_the_audits_units(audited: AuditResult, world: SyntheticData) -> None:
     former = learn_former(audited, world.train, Progress())
-    people, twins = audited.people.factual, additive_twins(audited, former)
+    people = audited.people.factual
+    twins = former.twins(people)
     assert np.array_equal(twins[:, 0], -people[:, 0])
     untouched = [k for k in range(1, people.shape[1]) if k not in former.model.affected]
     assert np.array_equal(twins[:, untouched], people[:, untouched])  # to the bit
@@ -100,6 +101,11 @@ def test_additive_twins_are_of_another_model_in_the_audits_units(audited: AuditR
     scaled = former.units.convert(people)
     expected = former.model.twins(scaled) * former.units.scale + former.units.offset
     np.testing.assert_allclose(twins, expected, rtol=1e-9, atol=1e-9)
+    other = learn_former(audited, world.train, Progress(), which=TRAINING)  # shares no row with it
+    assert not np.allclose(other.twins(people), twins)
+    noise, _ = former.oddness(people)
+    assert noise.shape == (len(people), people.shape[1] - 1)
+    assert not former.draws
 
 
 def test_additive_twins_may_lie_between_levels() -> None:
@@ -114,4 +120,4 @@ def test_additive_twins_may_lie_between_levels() -> None:
     assert column in former.model.affected
     legal = set(np.unique(found.people.factual[:, column]))
     assert set(np.unique(found.people.counterfactual[:, column])) <= legal
-    assert not set(np.unique(additive_twins(found, former)[:, column])) <= legal
+    assert not set(np.unique(former.twins(found.people.factual)[:, column])) <= legal

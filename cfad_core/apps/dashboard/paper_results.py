@@ -9,11 +9,11 @@ from cfad_core.apps.dashboard.assets import ASSETS
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import duration
-from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
-from cfad_core.paper.comparison import called, domination_notes, standing_along, standing_at_95
+from cfad_core.paper.comparison import called, domination_notes, standing_along
 from cfad_core.paper.judges import ADDITIVE, JUDGES, TRUTH
-from cfad_core.paper.plan import Reproduction
+from cfad_core.paper.methods import label_of
+from cfad_core.paper.plan import ORIGINALS, Reproduction
 from cfad_core.paper.problems import JUDGED
 from cfad_core.paper.report import (
     DATASET_NAMES,
@@ -22,6 +22,7 @@ from cfad_core.paper.report import (
     densities,
     generation,
     learned_graph,
+    main_notes,
     main_rows,
     sensitivity_picture,
     tradeoff,
@@ -91,7 +92,7 @@ def _table(found: Reproduction, dataset: str) -> None:
     if dataset in _WORLDS:
         st.caption(_WORLDS[dataset])
     st.dataframe(pd.DataFrame(rows, columns=header), width="stretch", hide_index=True)
-    st.caption(standing_at_95(found, dataset))
+    st.caption(main_notes(found, dataset))
     about = found.about
     st.caption(
         f"Mean ± standard deviation over {len(about['seeds'])} seeds at the 0.95 quantile; in brackets the paper's "
@@ -101,10 +102,15 @@ def _table(found: Reproduction, dataset: str) -> None:
     )
     st.caption(
         "DCFOD and FairOD as the paper's authors ran them: DCFOD with one cluster, FairOD without its fairness losses. "
-        f"As their own authors describe them (AUC-ROC, Macro-F1, changing ratio by {called(JUDGED[dataset])}): "
-        + "; ".join(f"{label_of(method)} {_original(found, dataset, method)}" for method in ("dcfod", "fairod"))
-        + "."
+        "*Additive twins* behind a method: it learned from such, as the paper's CFAD did, by a model of other rows."
     )
+    if dataset in ORIGINALS:
+        st.caption(
+            "DCFOD and FairOD as their own authors describe them (AUC-ROC, Macro-F1, changing ratio by "
+            f"{called(JUDGED[dataset])}): "
+            + "; ".join(f"{label_of(method)} {_original(found, dataset, method)}" for method in ("dcfod", "fairod"))
+            + "."
+        )
 
 
 def _real_only(found: Reproduction, dataset: str) -> None:
