@@ -118,7 +118,7 @@ def test_it_is_known_by_its_entry() -> None:
 def test_commands_offer_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["audit", "--help"])
-    assert "some of pca, ocsvm, iforest, ae, dcfod, fairod, cfad, twin, centre" in " ".join(
+    assert "some of pca, ocsvm, iforest, ae, dcfod, fairod, fairad, cfad, twin, centre" in " ".join(
         capsys.readouterr().out.split()
     )
     make_people(300, seed=0).to_csv(tmp_path / "people.csv", index=False)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
 
+from cfad_core.audit.judging import UNSEEN
 from cfad_core.causal.learning import Learner
 from cfad_core.causal.mechanisms.category import Category
 from cfad_core.causal.mechanisms.protocol import Coupling
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.progress import Progress, Silent
+from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.fit_test import clearly_better
 from cfad_core.evaluation.twin_test import TwinTest, twin_test
 
@@ -36,6 +38,8 @@ class ModelChecks:
     better_fit : variables that a model of all earlier variables predicts clearly better, in people it has not seen
     spans : by method, by how much the changing ratio could be lower or higher, were levels coupled otherwise; empty if
         no category with more than two levels is reached
+    remaining : by method that scores with the causal model, the lowest and the highest changing ratio that remains even
+        if that model is right: which level a twin has is drawn, and no method can know it. Empty if nothing is drawn
     rows_were_selected : whether the training rows were chosen by their label
     """
 
@@ -45,6 +49,7 @@ class ModelChecks:
     better_fit: tuple[str, ...]
     spans: dict[str, tuple[float, float]]
     rows_were_selected: bool
+    remaining: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def groups_are_comparable(self) -> bool:
@@ -66,6 +71,7 @@ class ModelChecks:
             "unexplained": list(self.unexplained),
             "better_fit": list(self.better_fit),
             "coupling_spans": {method: list(span) for method, span in self.spans.items()},
+            "remaining": {method: list(span) for method, span in self.remaining.items()},
             "rows_were_selected": self.rows_were_selected,
         }
 
@@ -78,6 +84,7 @@ class ModelChecks:
             better_fit=tuple(values["better_fit"]),
             spans={method: (low, high) for method, (low, high) in values["coupling_spans"].items()},
             rows_were_selected=values["rows_were_selected"],
+            remaining={method: (low, high) for method, (low, high) in values.get("remaining", {}).items()},
         )
 
 
@@ -110,9 +117,17 @@ def check_model(tested: Tested, seed: int, progress: Progress) -> ModelChecks:
     progress.tick(STAGE, 1, 3)
     better = () if tested.rows_were_selected else _better_fit(tested, quiet)
     progress.tick(STAGE, 2, 3)
-    spans = _coupling_spans(tested, quiet)
+    ratios = _own_ratios(tested, quiet)
     progress.tick(STAGE, 3, 3)
-    return ModelChecks(found, kept, unexplained, better, spans, tested.rows_were_selected)
+    return ModelChecks(
+        twin_test=found,
+        kept=kept,
+        unexplained=unexplained,
+        better_fit=better,
+        spans=_coupling_spans(ratios),
+        rows_were_selected=tested.rows_were_selected,
+        remaining={method: (float(found.min()), float(found.max())) for method, found in _of_model(ratios).items()},
+    )
 
 
 def _twin_test(tested: Tested, kept: tuple[str, ...], seed: int, progress: Progress) -> TwinTest | None:
@@ -138,25 +153,40 @@ def _better_fit(tested: Tested, progress: Progress) -> tuple[str, ...]:
     return clearly_better(own, {name: other[name] for name in own})
 
 
-def _coupling_spans(tested: Tested, progress: Progress) -> dict[str, tuple[float, float]]:
+def _own_ratios(tested: Tested, progress: Progress) -> dict[str, Floats]:
+    """By method, the changing ratio by twins of the audit's own model that no detector scores with, by coupling.
+
+    First as levels are coupled usually; then in every other way, if one with more than two levels is reached: of two
+    levels all couplings make the same. Empty if nothing is drawn.
+    """
     model = tested.model
-    if not any(isinstance(one, Category) and len(one.places) > 2 for one in model.mechanisms.values()):
+    if not model.draws:
         return {}
+    several = any(isinstance(one := model.mechanisms[i], Category) and len(one.places) > 2 for i in model.affected)
+    couplings: tuple[Coupling | None, ...] = (None, *(get_args(Coupling) if several else ()))
     people = tested.factual[:_MOST_PEOPLE]
     here = {method: scores > tested.thresholds[method] for method, scores in tested.score(people).items()}
-
-    def ratios(coupling: Coupling | None) -> dict[str, float]:
-        found: dict[str, list[float]] = {method: [] for method in here}
+    found: dict[str, list[float]] = {method: [] for method in here}
+    for coupling in couplings:
+        changed: dict[str, list[float]] = {method: [] for method in here}
         for draw in range(_DRAWS):
             progress.check(STAGE)
-            for method, scores in tested.score(model.twins(people, draw, coupling=coupling)).items():
-                found[method].append(_changed(here[method], scores > tested.thresholds[method]))
-        return {method: float(np.mean(values)) for method, values in found.items()}
+            for method, scores in tested.score(model.twins(people, UNSEEN + draw, coupling=coupling)).items():
+                changed[method].append(_changed(here[method], scores > tested.thresholds[method]))
+        for method, values in changed.items():
+            found[method].append(float(np.mean(values)))
+    return {method: np.array(values) for method, values in found.items()}
 
-    usual = ratios(None)
-    others = [ratios(coupling) for coupling in get_args(Coupling)]
-    differences = {method: [0.0, *(one[method] - usual[method] for one in others)] for method in usual}
-    return {method: (min(some), max(some)) for method, some in differences.items()}
+
+def _coupling_spans(ratios: Mapping[str, Floats]) -> dict[str, tuple[float, float]]:
+    """By how much the ratio could be lower or higher than usual; empty if all couplings are the same."""
+    differences = {method: found - found[0] for method, found in ratios.items() if len(found) > 1}
+    return {method: (float(some.min()), float(some.max())) for method, some in differences.items()}
+
+
+def _of_model(ratios: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Of the methods that score with the causal model."""
+    return {name: found for name, found in ratios.items() if name in METHODS and METHODS[name].scores_with_model}
 
 
 def _changed(here: Bools, there: Bools) -> float:

@@ -5,6 +5,7 @@ docs/AUDIT_FORMAT.md describes the files. Folders of older schemas are read, too
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,8 @@ from safetensors.numpy import load_file
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.notices import RESULT_CODES
 from cfad_core.audit.report import MethodScores
-from cfad_core.audit.result import AuditResult, People, Provenance
+from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
+from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.audit.stability_files import Judged, load_stability, read_judged, save_arrays, save_stability
 from cfad_core.causal.files import load_model, save_model
 from cfad_core.causal.learning import CausalModel
@@ -55,7 +57,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "judges": result.judges,
         "encoding": result.encoding.to_dict(),
         "graph": graph_summary(result.model),
-        "methods": {method: report.to_dict() for method, report in result.reports.items()},
+        "methods": {method: _method(result, method) for method in result.reports},
         "checks": None if result.checks is None else result.checks.to_dict(),
         "uncertainty": None if result.stability is None else result.stability.to_dict(),
         "detector": result.settings.to_dict(),
@@ -63,6 +65,13 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "seconds": made.seconds,
         "versions": made.versions,
     }
+
+
+def _method(result: AuditResult, method: str) -> dict[str, Any]:
+    found, improvement = result.report(method).to_dict(), result.improvement(method)
+    if improvement is None:
+        return found
+    return found | {"improvement": {"over": PLAIN} | dataclasses.asdict(improvement)}
 
 
 def graph_summary(model: CausalModel) -> dict[str, Any]:
@@ -138,7 +147,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
     stability = load_stability(folder / "uncertainty") if text.get("uncertainty") else None
     if stability is not None:
         stability.check(len(table), len(judged.people), model.strengths()[0], text["methods"])
-    known = Surroundings(config.replace(detector=settings), {}, model)
+    known = Surroundings(config.replace(detector=settings), {}, SharedTwins(model))
     notices = (Finding.from_dict(notice) for notice in text["notices"])
     return AuditResult(
         roles=ColumnRoles.from_dict(text["roles"]),

@@ -23,6 +23,7 @@ Score = Callable[[Floats], dict[str, Floats]]
 STAGE = "judging"
 MOST_JUDGED = 10_000  # people: sampling noise is then below the models' own
 _MOST_RETURNED = 2_500  # of them, who go there and back
+UNSEEN = 1_000_000  # of a person's possible twins, the first that no detector scores with
 _PERSONS_ERROR = 0.125  # standard error, by drawing alone, that one person's probability may have at worst
 
 

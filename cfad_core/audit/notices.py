@@ -15,6 +15,7 @@ from cfad_core.core.formats import listed
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
 from cfad_core.detectors.adapter import ForeignDetector, scores_row_by_row
+from cfad_core.detectors.cfad import Choice, FairAutoencoder
 from cfad_core.detectors.ocsvm import EXACT_KERNEL_ROWS, KernelMachine
 from cfad_core.detectors.protocol import AnyDetector, TrainingRows
 from cfad_core.evaluation.verdict import USELESS_AUC, USELESS_FLAG_RATE
@@ -119,6 +120,8 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
         message = "fairod is its base model, without its fairness losses, as in the paper's experiments."
         notices.append(Finding("fairod-base", "info", message))
     for name, detector in detectors.items():
+        if isinstance(detector, FairAutoencoder) and detector.choice is not None:
+            notices.append(Finding("fine-tuning", "info", f"{name}: {_fine_tuning(detector.choice)}"))
         if isinstance(detector, KernelMachine):
             how = (
                 f"the exact kernel ({len(detector.anchors)} support vectors)"
@@ -140,6 +143,16 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
                 )
                 notices.append(Finding("not-row-by-row", "warning", message))
     return notices
+
+
+def _fine_tuning(choice: Choice) -> str:
+    k = choice.chosen
+    error = choice.errors[k + 1] / max(choice.errors[0], 1e-300)
+    return (
+        f"of {len(choice.weights)} steps of fine-tuning, number {k + 1} was kept (closeness weight "
+        f"{choice.weights[k]:g}): among people held out, the outcome of {choice.ratios[k + 1]:.1%} changes (plain "
+        f"autoencoder: {choice.ratios[0]:.1%}), at {error:.2f} times its reconstruction error."
+    )
 
 
 def result_notices(reports: Mapping[str, MethodReport], *, older: bool) -> list[Finding]:

@@ -17,7 +17,7 @@ from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rate_bound
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
 from cfad_core.evaluation.draws import monte_carlo_error
 from cfad_core.evaluation.evidence import Evidence
-from cfad_core.evaluation.intervals import Interval, Intervals, ResampledScores, interval
+from cfad_core.evaluation.intervals import Difference, Interval, Intervals, ResampledScores, difference, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
 from cfad_core.evaluation.verdict import evidence_lines, verdict
@@ -203,6 +203,20 @@ class MethodReport:
             return self.intervals.changing_ratio
         return self._bounded(interval(self.resampled.changing_ratio(np.array([threshold]))[:, 0]), threshold)
 
+    def difference_from(self, other: MethodReport) -> Difference | None:
+        """By how much its changing ratio differs from another method's, each at its threshold.
+
+        Both are judged by the same twins of the same people, so most of what is uncertain about either cancels out.
+        """
+        mine, theirs = self.metrics.changing_ratio, other.metrics.changing_ratio
+        if mine is None or theirs is None:
+            return None
+        by_model = (
+            None if one.resampled is None else one.resampled.changing_ratio(np.array([one.threshold]))[:, 0]
+            for one in (self, other)
+        )
+        return difference(mine - theirs, *by_model)
+
     def _bounded(self, found: Interval | None, threshold: float) -> Interval | None:
         """The interval with the number itself, no further than the bounds allow."""
         ratio = defined(self.curves.people.at(threshold).changing_ratio)
@@ -288,6 +302,7 @@ class MethodReport:
                 "unexplained": checks.unexplained,
                 "better_fit": checks.better_fit,
                 "selected_rows": checks.rows_were_selected,
+                "remaining": checks.remaining.get(self.method) if threshold == self.threshold else None,
                 "span": checks.span_of(self.method, metrics.changing_ratio) if threshold == self.threshold else None,
             }
         return Evidence(

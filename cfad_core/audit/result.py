@@ -21,6 +21,10 @@ from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import AnyDetector
 from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.intervals import Difference
+
+PLAIN = "ae"
+"""The detector that others are compared with."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,12 @@ class AuditResult:
             method: MethodReport(method, label_of(method), scores, basis, self.stability)
             for method, scores in self.scores.items()
         }
+
+    def improvement(self, method: str) -> Difference | None:
+        """By how much the outcome of fewer people changes than with AE, negative if so; None for AE, or without it."""
+        if method == PLAIN or PLAIN not in self.reports:
+            return None
+        return self.reports[method].difference_from(self.reports[PLAIN])
 
     def report(self, method: str) -> MethodReport:
         """What the audit says about one method."""

@@ -23,6 +23,7 @@ from cfad_core.audit.notices import detector_notices, graph_notices
 from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods
+from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph
@@ -118,13 +119,9 @@ def audit_with_judges(
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         phase_one = _learn(data, config, progress)
-    model = phase_one.model
-    settled = _settled(config, data)
+    model, settled = phase_one.model, _settled(config, data)
     rows = _training_rows(data, in_slices(model.twins, data.normal, progress), settled)
-    with clock.timing("tuning model"):
-        other = phase_one.tuning_model(settled, progress)
-    task = Fitting(settled, {}, model, rows, progress, None if other is None else other.twins)
-    fitted = _fit(task, foreign, clock)
+    fitted = _fit(_task(phase_one, settled, rows, progress, clock), foreign, clock)
     scorer = Scorer((*config.methods, *foreign), fitted, progress)
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
@@ -299,6 +296,14 @@ def _training_rows(data: AuditRows, twins: Floats, config: AuditConfig) -> Train
     normal = data.normal
     inputs = alike(normal[:, 1:], data.encoding.column_variables[1:])
     return TrainingRows(normal[:, 1:], twins[:, 1:], normal[:, 0], inputs)
+
+
+def _task(phase_one: PhaseOne, settled: AuditConfig, rows: TrainingRows, progress: Progress, clock: _Clock) -> Fitting:
+    """Everything that the detectors are fitted with."""
+    with clock.timing("tuning model"):
+        other = phase_one.tuning_model(settled, progress)
+    causes = SharedTwins(phase_one.model)
+    return Fitting(settled, {}, causes, rows, progress, None if other is None else other.twins)
 
 
 def _fit(task: Fitting, foreign: Mapping[str, Any], clock: _Clock) -> dict[str, AnyDetector]:

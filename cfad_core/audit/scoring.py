@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.audit.explanation import explain
-from cfad_core.audit.judging import draws_of
+from cfad_core.audit.judging import UNSEEN, draws_of
 from cfad_core.audit.report import MethodScores
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
@@ -49,39 +49,41 @@ class Scorer:
     progress: Progress
 
     def __call__(self, people: Floats) -> dict[str, Floats]:
+        """Slice by slice, all methods on one: what they share is made once."""
+        parts = []
+        for start in range(0, max(1, len(people)), _SLICE):
+            self.progress.check("evaluation")
+            parts.append(self._slice(people[start : start + _SLICE]))
+        return {method: np.concatenate([part[method] for part in parts]) for method in self.methods}
+
+    def _slice(self, people: Floats) -> dict[str, Floats]:
         found: dict[str, Floats] = {}
         for method in self.methods:
             detector = self.detectors[method]
             base = detector.base if isinstance(detector, PeopleDetector) else None
             known = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
-            if known is None or not isinstance(detector, PeopleDetector):
-                found[method] = self.by(method, people)
-            else:  # the base has scored these people already
-                found[method] = self._by_known(detector, people, known)
+            if known is not None and isinstance(detector, PeopleDetector):  # the base has scored these people already
+                found[method] = detector.score_people(people, known)
+            else:
+                found[method] = score_people(detector, people)
         return found
-
-    def _by_known(self, detector: PeopleDetector, people: Floats, base_score: Floats) -> Floats:
-        def score(some: Floats) -> Floats:
-            return detector.score_people(some[:, :-1], some[:, -1])
-
-        return in_slices(score, np.column_stack([people, base_score]), self.progress)
 
     def by(self, method: str, people: Floats) -> Floats:
         """Scores (n,) by one method."""
         detector = self.detectors[method]
         return in_slices(lambda some: score_people(detector, some), people, self.progress)
 
-    def of_training(self, method: str, rows: TrainingRows) -> Floats:
-        """The scores that thresholds are quantiles of.
+    def of_training(self, rows: TrainingRows) -> dict[str, Floats]:
+        """By method, the scores that thresholds are quantiles of.
 
         A method that learned from people and their twins has its threshold from both.
         """
-        people = np.column_stack([rows.sensitive, rows.x])
-        score = self.by(method, people)
-        if method in METHODS and METHODS[method].learns_both:
-            twins = np.column_stack([-rows.sensitive, rows.counterfactual])
-            return np.concatenate([score, self.by(method, twins)])
-        return score
+        found = self(np.column_stack([rows.sensitive, rows.x]))
+        twins = np.column_stack([-rows.sensitive, rows.counterfactual])
+        for method in self.methods:
+            if method in METHODS and METHODS[method].learns_both:
+                found[method] = np.concatenate([found[method], self.by(method, twins)])
+        return found
 
     def silent(self, progress: Progress) -> Scorer:
         """The same for work that is one step of another stage."""
@@ -97,18 +99,25 @@ def score_methods(
     ----------
     twin_scores : those of other causal models' twins, (R, m) by method
     """
-    scores: dict[str, MethodScores] = {}
     nothing = np.zeros((0, len(people.judged)))
-    for method in scorer.methods:
-        scores[method] = MethodScores(
-            train=scorer.of_training(method, rows),
-            factual=scorer.by(method, people.factual),
-            counterfactual=scorer.by(method, people.counterfactual),
-            truth=None if people.truth is None else scorer.by(method, people.truth),
+    train = scorer.of_training(rows)
+    scorer.progress.tick("evaluation", 1, 4)
+    factual = scorer(people.factual)
+    scorer.progress.tick("evaluation", 2, 4)
+    counterfactual = scorer(people.counterfactual)
+    scorer.progress.tick("evaluation", 3, 4)
+    truth = None if people.truth is None else scorer(people.truth)
+    scorer.progress.tick("evaluation", 4, 4)
+    return {
+        method: MethodScores(
+            train=train[method],
+            factual=factual[method],
+            counterfactual=counterfactual[method],
+            truth=None if truth is None else truth[method],
             judged=twin_scores.get(method, nothing),
         )
-        scorer.progress.tick("evaluation", len(scores), len(scorer.methods))
-    return scores
+        for method in scorer.methods
+    }
 
 
 def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True) -> pd.DataFrame:
@@ -127,18 +136,19 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
     """
     people = encode_people(result.encoding, table)
     draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
-    twins = [result.model.twins(people, draw) for draw in range(draws)]
-    scorer = Scorer(tuple(result.scores), result.detectors, Progress())
+    scorer = Scorer(
+        tuple(method for method in result.scores if method in result.detectors), result.detectors, Progress()
+    )
+    here, shown = scorer(people), scorer(result.model.twins(people))
+    others = [scorer(result.model.twins(people, UNSEEN + draw)) for draw in range(draws)] if draws > 1 else [shown]
     columns: dict[str, NDArray[Any]] = {}
-    for method, report in result.reports.items():
-        if method not in result.detectors:
-            continue
-        here, there = scorer.by(method, people), [scorer.by(method, some) for some in twins]
-        flagged = here > report.threshold
-        columns[f"{method}_score"] = here
+    for method in scorer.methods:
+        threshold = result.report(method).threshold
+        flagged = here[method] > threshold
+        columns[f"{method}_score"] = here[method]
         columns[f"{method}_flag"] = flagged.astype(np.int64)
-        columns[f"{method}_score_counterfactual"] = there[0]
-        columns[f"{method}_change"] = np.mean([flagged != (some > report.threshold) for some in there], axis=0)
+        columns[f"{method}_score_counterfactual"] = shown[method]
+        columns[f"{method}_change"] = np.mean([flagged != (some[method] > threshold) for some in others], axis=0)
         if reasons and (found := explain(result, method, people)) is not None:
             columns[f"{method}_reasons"] = np.array(found.reasons(), dtype=object)
     return pd.DataFrame(columns, index=table.index)

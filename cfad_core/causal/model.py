@@ -22,7 +22,7 @@ from cfad_core.causal.layout import Layout, Levels
 from cfad_core.causal.mechanisms import FITS, Mechanism, Sample
 from cfad_core.causal.mechanisms.basis import Basis, fit_level_basis, fit_number_basis
 from cfad_core.causal.mechanisms.design import Functions
-from cfad_core.causal.mechanisms.protocol import Coupling, Oddness, Worlds
+from cfad_core.causal.mechanisms.protocol import Coupling, Worlds
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidDataError
 

@@ -164,6 +164,26 @@ class FairodConfig(Settings, frozen=True):
     learning_rate: LearningRate = 3e-3
 
 
+class FairadConfig(Settings, frozen=True):
+    """FairAD. The numbers were chosen here; docs/DETECTORS.md says what is known of the authors'.
+
+    Attributes
+    ----------
+    code_size : of the codes; ``None``: as many as columns, 32 at most
+    width : of the two hidden layers on each side
+    reconstruction_weight : beta, of the mean reconstruction error beside the groups' divergences from the target
+    steps, batch_size, learning_rate : of the training; half of a batch is of each group
+    """
+
+    section: ClassVar[str] = "baselines.fairad"
+    code_size: Width | None = None
+    width: Width = 128
+    reconstruction_weight: Weight = 1.0
+    steps: Annotated[int, Meta(ge=1, le=10**7)] = 1000
+    batch_size: BatchSize = 256
+    learning_rate: LearningRate = 1e-3
+
+
 class BaselineConfig(Settings, frozen=True):
     """The methods that CFAD is compared with.
 
@@ -180,6 +200,7 @@ class BaselineConfig(Settings, frozen=True):
     iforest_trees: Annotated[int, Meta(ge=1, le=10**5)] = 100
     dcfod: DcfodConfig = field(default_factory=DcfodConfig)
     fairod: FairodConfig = field(default_factory=FairodConfig)
+    fairad: FairadConfig = field(default_factory=FairadConfig)
 
 
 class AuditConfig(Settings, frozen=True):

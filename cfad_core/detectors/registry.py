@@ -40,6 +40,7 @@ class Method:
     cost : how long fitting takes, relative to the other stages of an audit
     base : the method that must be fitted first
     needs_twins : whether it learns from, or scores with, people's twins
+    scores_with_model : whether it needs the sensitive attribute and the causal model when it scores
     learns_both : whether it learns from people and from their twins, so that its threshold is taken from both
     remark : what to know before choosing it
     parts : what a column adds to the score, if it is a sum over columns
@@ -54,6 +55,7 @@ class Method:
     cost: float = 0.0
     base: str | None = None
     needs_twins: bool = False
+    scores_with_model: bool = False
     learns_both: bool = False
     remark: str = ""
     parts: str = ""
@@ -114,6 +116,14 @@ METHODS: dict[str, Method] = {
         cost=50.0,
         parts=_RECONSTRUCTED,
     ),
+    "fairad": Method(
+        Look("FairAD", 10, "longdash", "star"),
+        "Normal people of both groups are mapped to one compact cloud; the score is the distance from its centre.",
+        module="fairad",
+        stage="fairad",
+        doing="Training FairAD",
+        cost=25.0,
+    ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
         "The autoencoder, tuned so that its code reveals as little as possible of whether it sees a person or their "
@@ -134,6 +144,7 @@ METHODS: dict[str, Method] = {
         module="twin",
         base="cfad",
         needs_twins=True,
+        scores_with_model=True,
         parts="how badly CFAD reconstructs it in a person and in their twin",
     ),
     "surprise": Method(
@@ -145,6 +156,7 @@ METHODS: dict[str, Method] = {
         doing="Measuring what is unusual about people",
         cost=1.0,
         needs_twins=True,
+        scores_with_model=True,
         parts="how unusual it is for somebody with the same causes",
     ),
 }
@@ -156,8 +168,8 @@ def ranked(name: str, label: str, color: int, *, needs_twins: bool = False) -> M
     """The ranks of a method's scores within the group."""
     return Method(
         Look(f"{label} rank", color, "dot", "x"),
-        f"The rank of {label}'s score within a person's own group: either group has the same flag rate, but a person and "
-        "their twin may have different ranks. It needs the sensitive attribute when it scores.",
+        f"The rank of {label}'s score within a person's own group: both groups have the same flag rate, but a person "
+        "and their twin may have different ranks. It needs the sensitive attribute when it scores.",
         module="rank",
         base=name,
         needs_twins=needs_twins,

@@ -23,6 +23,7 @@ class Evidence:
     halves_differ : median absolute difference of the ratio between two independent halves of the rows
     model_error : share whose outcome model error alone changes
     span : lowest and highest ratio over the assumptions that data cannot decide
+    remaining : lowest and highest ratio that remains even if the causal model that the method scores with is right
     bounds : graph-free bounds of the ratio, up to sampling
     twin_test : twins against real people of the other group
     kept : columns that differ between the groups, but that twins keep, as the attribute may not cause them
@@ -48,6 +49,7 @@ class Evidence:
     halves_differ: float | None = None
     model_error: float | None = None
     span: tuple[float, float] | None = None
+    remaining: tuple[float, float] | None = None
     bounds: tuple[float, float] | None = None
     twin_test: TwinTest | None = None
     kept: tuple[str, ...] = ()

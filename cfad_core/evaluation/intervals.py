@@ -62,6 +62,28 @@ class Intervals:
     distance: Interval | None
 
 
+@dataclass(frozen=True)
+class Difference:
+    """By how much the changing ratio of one method differs from another's, over the same people and models.
+
+    Attributes
+    ----------
+    value : negative if the outcome of fewer people changes
+    interval : None if that is not known
+    """
+
+    value: float
+    interval: Interval | None
+
+
+def difference(value: float, mine: Floats | None, other: Floats | None) -> Difference:
+    """Of two changing ratios that differ by ``value``, and by each model are these (models,)."""
+    found = None if mine is None or other is None else interval(mine - other)
+    if found is not None:  # it holds its own number
+        found = Interval(min(found.low, value), max(found.high, value))
+    return Difference(value, found)
+
+
 class ResampledScores:
     """The scores of people and of their twins by every model, each model with its own sample of the people.
 

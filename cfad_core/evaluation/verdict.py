@@ -55,6 +55,11 @@ def evidence_lines(found: Evidence) -> list[str]:
         )
     if found.span is not None:
         lines.append(f"Under other assumptions that data cannot decide, it would be {_ends(*found.span, exactly=True)}")
+    if found.remaining is not None:
+        lines.append(
+            f"Even with the right causal model it would be {_ends(*found.remaining, exactly=True)}: which values a "
+            "twin's categories and counts have is partly chance, and no method can know it"
+        )
     if found.model_error is not None:
         lines.append(f"Model error alone changes the outcome of {_amount(found.model_error)}")
     if found.kept:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.core.looks import Look
 
-# Okabe and Ito's colours without black and yellow, which vanish on a dark and on a white page, and four that stay
+# Okabe and Ito's colours without black and yellow, which vanish on a dark and on a white page, and five that stay
 # apart from them for colour-blind readers.
 PALETTE: tuple[str, ...] = (
     "#0072B2",
@@ -24,6 +24,7 @@ PALETTE: tuple[str, ...] = (
     "#C00030",
     "#8C5A2B",
     "#C0A860",
+    "#BB0099",
 )
 GREY = "rgba(128,128,128,0.35)"
 MIDDLE_GREY = "rgba(128,128,128,0.6)"

@@ -20,6 +20,7 @@ from cfad_core.core.config import (
     DcfodConfig,
     DetectorConfig,
     DiscoveryConfig,
+    FairadConfig,
     FairodConfig,
 )
 from cfad_core.data.roles import ColumnRoles
@@ -53,6 +54,7 @@ FULL = QUICK.replace(
         iforest_trees=5,
         dcfod=DcfodConfig(widths=(8,), code_size=2, epochs=1),
         fairod=FairodConfig(steps=5, candidates=()),
+        fairad=FairadConfig(width=8, steps=5),
     ),
 )
 HOSTILE = "![x](http://evil.example/a.png) <script>alert(1)</script> **b** :red[r] $x$"

@@ -69,7 +69,7 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess
         (["benchmark", "--datasets", "mars", "--out", "r.json"], "Unknown data set: mars. Known: synthetic"),
         (
             ["benchmark", "--methods", "magic", "--out", "r.json"],
-            "Unknown method: magic. Known: pca, ocsvm, iforest, ae, dcfod, fairod, cfad, twin",
+            "Unknown method: magic. Known: pca, ocsvm, iforest, ae, dcfod, fairod, fairad, cfad, twin",
         ),
         (["benchmark", "--workers", "0", "--out", "r.json"], "At least one worker is needed; got 0"),
         (["audit", "people.csv", "--sensitive", "group"], "one of the arguments --out --save is required"),

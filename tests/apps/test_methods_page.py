@@ -12,10 +12,11 @@ from cfad_core.core.config import (
     DEFAULT_METHODS,
 )
 from cfad_core.data.tables import Tables
-from cfad_core.detectors.registry import METHODS, label_of
+from cfad_core.detectors.registry import METHODS
 from cfad_core.paper import plan
 from cfad_core.paper.experiments import SENSITIVITY
 from cfad_core.paper.judges import ADDITIVE
+from cfad_core.paper.methods import ADDITIVE_METHODS, experimented, label_of
 from cfad_core.paper.published import published
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
@@ -132,7 +133,7 @@ def test_the_papers_experiments_are_on_the_page(
         assert not app.exception, app.exception
         assert words in said(app)
         table = app.dataframe[-1].value
-        assert list(table["method"]) == [label_of(method) for method in plan.experimented()]
+        assert list(table["method"]) == [label_of(method) for method in (*experimented(), *ADDITIVE_METHODS)]
         assert sum(column.startswith("changes") for column in table.columns) == judges
         numbers = published(dataset, "cfad")
         assert numbers is not None

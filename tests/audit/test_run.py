@@ -177,7 +177,7 @@ def test_the_paper_preset_runs(tmp_path: Path) -> None:
 def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
     recorder = Recorder()
     run_audit(people, ROLES, EVERYTHING, recorder)
-    fits = ["pca", "ocsvm", "iforest", "autoencoder", "dcfod", "fairod", "fair fine-tuning"]
+    fits = ["pca", "ocsvm", "iforest", "autoencoder", "dcfod", "fairod", "fairad", "fair fine-tuning"]
     assert [stage for stage in recorder.stages() if stage in fits] == fits
     assert set(recorder.stages()) <= set(stages(EVERYTHING, knows_truth=False))
     assert list(stages(QUICK.replace(methods=("pca",)), knows_truth=True)) == [
@@ -187,7 +187,7 @@ def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", ["pca", "ocsvm", "iforest", "dcfod", "fairod"])
+@pytest.mark.parametrize("stage", ["pca", "ocsvm", "iforest", "dcfod", "fairod", "fairad"])
 def test_every_baseline_can_be_cancelled(people: pd.DataFrame, stage: str) -> None:
     with pytest.raises(AuditCancelled, match=stage):
         run_audit(people, ROLES, EVERYTHING, Recorder(stop_in=stage))

@@ -13,6 +13,7 @@ from cfad_core.core.config import (
     BaselineConfig,
     DcfodConfig,
     DetectorConfig,
+    FairadConfig,
     FairodConfig,
     Knowledge,
 )
@@ -29,6 +30,7 @@ SMALL = BaselineConfig(
     iforest_trees=10,
     dcfod=DcfodConfig(widths=(16, 16), code_size=4, epochs=1),
     fairod=FairodConfig(steps=20, candidates=((0.5, 0.1),)),
+    fairad=FairadConfig(width=16, steps=20),
 )
 EVERYTHING = QUICK.replace(methods=tuple(METHODS), baselines=SMALL)
 

@@ -13,13 +13,14 @@ from cfad_core.core.config import (
     DcfodConfig,
     DetectorConfig,
     DiscoveryConfig,
+    FairadConfig,
     FairodConfig,
     Knowledge,
     preset,
 )
 from cfad_core.core.errors import InvalidConfigError
 
-EVERY_METHOD = ("pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin")
+EVERY_METHOD = ("pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "fairad", "cfad", "twin")
 
 
 def exactly(message: str) -> str:
@@ -42,6 +43,7 @@ def exactly(message: str) -> str:
                 iforest_trees=7,
                 dcfod=DcfodConfig(widths=(4, 5)),
                 fairod=FairodConfig(hidden=3, candidates=((0.1, 0.2), (0.3, 0.4))),
+                fairad=FairadConfig(code_size=3, reconstruction_weight=0.5),
             ),
         ),
     ],
@@ -107,7 +109,8 @@ def test_other_settings_leave_these_alone() -> None:
         ),
         (
             {"baselines": {"trees": 5}},
-            "Unknown setting of 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod.",
+            "Unknown setting of 'baselines': trees. Known: pca_variance, ocsvm_nu, iforest_trees, dcfod, fairod, "
+            "fairad.",
         ),
         (
             {"baselines": {"dcfod": {"clusters": 0}}},

@@ -11,6 +11,7 @@ from cfad_core.core.config import (
     BaselineConfig,
     DcfodConfig,
     DetectorConfig,
+    FairadConfig,
     FairodConfig,
 )
 from cfad_core.core.errors import AuditCancelled, InvalidConfigError
@@ -42,6 +43,7 @@ TINY = AuditConfig(
         iforest_trees=5,
         dcfod=DcfodConfig(clusters=2, widths=(8, 8), code_size=2, epochs=1, batch_size=64),
         fairod=FairodConfig(candidates=((0.5, 0.1),), steps=5, batch_size=64),
+        fairad=FairadConfig(width=8, steps=5, batch_size=64),
     ),
 )
 FITTED = [method for method in METHODS if METHODS[method].stage is not None]
@@ -78,7 +80,7 @@ def saved(fitted: dict[str, AnyDetector], method: str) -> SavedDetector:
         (("twin", "cfad", "ae"), ["ae", "cfad", "twin"]),
         (("iforest", "pca"), ["pca", "iforest"]),
         (("twin", "dcfod"), ["ae", "dcfod", "cfad", "twin"]),
-        (tuple(METHODS), ["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin"]),
+        (tuple(METHODS), ["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "fairad", "cfad", "twin"]),
     ],
 )
 def test_what_others_start_from_is_fitted_first(methods: tuple[str, ...], expected: list[str]) -> None:
@@ -86,7 +88,7 @@ def test_what_others_start_from_is_fitted_first(methods: tuple[str, ...], expect
 
 
 def test_unknown_methods_are_refused_and_the_known_ones_listed() -> None:
-    message = r"^Unknown method: svm, x\. Known: pca, ocsvm, iforest, ae, dcfod, fairod, cfad, twin\.$"
+    message = r"^Unknown method: svm, x\. Known: pca, ocsvm, iforest, ae, dcfod, fairod, fairad, cfad, twin\.$"
     with pytest.raises(InvalidConfigError, match=message):
         check_known(["ae", "svm", "x"])
     with pytest.raises(InvalidConfigError, match=r"^Unknown method: svm\."):
@@ -120,6 +122,7 @@ def test_labels_and_helps() -> None:
         "AE",
         "DCFOD",
         "FairOD",
+        "FairAD",
         "CFAD",
         "Twin",
     ]

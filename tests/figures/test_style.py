@@ -20,18 +20,18 @@ def test_palette_is_readable_on_white_and_on_dark() -> None:
         linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    assert len(set(PALETTE)) == 10
+    assert len(set(PALETTE)) == 11
     for color in PALETTE:
         assert 1.05 / (luminance(color) + 0.05) > 2.2
         assert (luminance(color) + 0.05) / (luminance("#0e1117") + 0.05) > 2.2
 
 
 def test_methods_differ_by_more_than_colour_and_unknown_ones_have_a_stable_look() -> None:
-    known = {"pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "cfad", "twin"}
+    known = {"pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "fairad", "cfad", "twin"}
     assert set(METHODS) == known
     looks = [*(look_of(method) for method in METHODS), look_of("new")]
     for values in ({color_of(look) for look in looks}, {look.symbol for look in looks}):
-        assert len(values) == 9
+        assert len(values) == 10
     assert len({look_of(method).dash for method in ("ae", "cfad", "twin")}) == 3  # drawn side by side most often
     assert {look.dash for look in looks} <= set(DASHES)  # plotly has six
     assert look_of("new") == look_of("new")

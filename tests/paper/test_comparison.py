@@ -101,7 +101,8 @@ def test_methods_made_of_additive_twins_stand_beside_the_papers_cfad_by_its_kind
     assert ours(found, "adult") == compared(found, "adult", TWINS) == ["twin"]
     assert compared(found, "adult", ADDITIVE) == ["twin", "cfad-additive", "twin-additive"]
     assert standing_at_95(found, "adult").endswith(
-        ": by additive twins Twin no, CFAD with additive twins yes, Twin with additive twins no; by the judges Twin yes."
+        ": by additive twins Twin no, CFAD with additive twins yes, Twin with additive twins no; "
+        "by the judges Twin yes."
     )
     assert "additive" not in domination_notes(found, "adult")  # neither one of ours, nor a baseline
     assert "| CFAD, additive twins | **0.600 / 0.001** |" in quantile_table(found, "adult")

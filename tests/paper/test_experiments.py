@@ -17,6 +17,7 @@ from cfad_core.core.config import (
     BaselineConfig,
     DcfodConfig,
     DetectorConfig,
+    FairadConfig,
     FairodConfig,
     preset,
 )
@@ -37,6 +38,7 @@ BASELINES = BaselineConfig(
     iforest_trees=5,
     dcfod=DcfodConfig(widths=(8,), code_size=2, epochs=1),
     fairod=FairodConfig(steps=5, candidates=()),
+    fairad=FairadConfig(width=8, steps=5),
 )
 
 
