@@ -40,12 +40,12 @@ ORIGINALS = tuple(dataset for dataset in PUBLISHED_SETS if dataset != "synthetic
 _LONGEST_FIRST = (
     "audit-synthetic",
     "audit-adult",
-    "generation",
-    "audit-compas",
     "sensitivity",
-    "audit-synthetic-unfiltered",
+    "generation",
     "original-synthetic",
+    "audit-compas",
     "original-adult",
+    "audit-synthetic-unfiltered",
     "original-compas",
 )
 
