@@ -136,9 +136,8 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
     """
     people = encode_people(result.encoding, table)
     draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
-    scorer = Scorer(
-        tuple(method for method in result.scores if method in result.detectors), result.detectors, Progress()
-    )
+    methods = tuple(method for method in result.scores if method in result.detectors)
+    scorer = Scorer(methods, result.detectors, Progress())
     here, shown = scorer(people), scorer(result.model.twins(people))
     others = [scorer(result.model.twins(people, UNSEEN + draw)) for draw in range(draws)] if draws > 1 else [shown]
     columns: dict[str, NDArray[Any]] = {}

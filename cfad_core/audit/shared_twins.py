@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from cfad_core.core.arrays import Floats
-from cfad_core.detectors.protocol import Causes
+from collections.abc import Callable
+
+from cfad_core.causal.learning import CausalModel
+from cfad_core.core.arrays import Bools, Floats
 
 
 class SharedTwins:
@@ -13,9 +15,9 @@ class SharedTwins:
     a twin. Two threads that ask at the same time make some twins twice, and get the same ones.
     """
 
-    def __init__(self, model: Causes) -> None:
+    def __init__(self, model: CausalModel) -> None:
         self._model = model
-        self._last: tuple[Floats | None, dict[int, Floats]] = (None, {})
+        self._last: tuple[Floats, Callable[[int], Floats], dict[int, Floats]] | None = None
 
     @property
     def draws(self) -> bool:
@@ -24,14 +26,19 @@ class SharedTwins:
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         """One of the possible twins of each of the people x (n, d)."""
-        rows, known = self._last
-        if rows is not x:
-            known = {}
-            self._last = (x, known)
+        last = self._last
+        if last is None or last[0] is not x:
+            last = self._last = (x, self._model.possible_twins(x), {})
+        _, make, known = last
         if draw not in known:
-            known[draw] = self._model.twins(x, draw)
+            known[draw] = make(draw)
         return known[draw]
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        """Where chance has a part in what twins have."""
+        return self._model.drawn_columns
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d)."""
-        return self._model.oddness(x)
+        return self._model.oddness(x, drawn=drawn)

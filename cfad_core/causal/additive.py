@@ -13,7 +13,7 @@ depends on the rows beside it, to the last bit.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.graph import descendants, find_cycle, membership, strength_between, topological_order
 from cfad_core.causal.spline import Spline, SplineBasis
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 
 _VERSION = 2
@@ -136,11 +136,20 @@ class AdditiveModel:
             messages[i] = self.message(i, result)
         return result
 
-    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
+    def possible_twins(self, x: Floats) -> Callable[[int], Floats]:
+        """All possible twins of people x (n, d), which are one."""
+        return lambda draw: self.twins(x, draw)
+
+    def oddness(self, x: Floats, *, drawn: bool = False) -> tuple[Floats, Floats]:  # noqa: ARG002 - nothing is drawn
         """What is unusual about people x (n, d) with their causes: noise, and nothing of levels; both (n, d - 1)."""
         others = np.arange(len(self.names)) != self.sensitive_index
         noise = self.abduct(x)[:, others]
         return noise, np.zeros_like(noise)
+
+    @property
+    def drawn_columns(self) -> Bools:
+        """(d - 1,), where chance has a part in what twins have: nowhere."""
+        return np.zeros(len(self.names) - 1, dtype=np.bool_)
 
     @property
     def draws(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -34,11 +35,23 @@ class Levels:
 
     def cells(self, x: Floats) -> Floats:
         """The level of each row of x (n, d), (n,): the one whose pattern is nearest."""
+        if self._is_one_hot:  # what all levels have in common need not be added up
+            own = x[:, list(self.columns)]
+            farther = np.abs(own - self.patterns[0, 0]) - np.abs(own - self.patterns[0, 1])
+            level: Floats = farther.argmin(axis=1).astype(np.float64)
+            return level
         distance = np.zeros((len(x), len(self.patterns)))
         for k, column in enumerate(self.columns):
             distance += np.abs(x[:, [column]] - self.patterns[:, k])
         nearest: Floats = distance.argmin(axis=1).astype(np.float64)
         return nearest
+
+    @cached_property
+    def _is_one_hot(self) -> bool:
+        """Whether every level has a column of its own."""
+        on, off = np.diag(self.patterns), self.patterns[~np.eye(*self.patterns.shape, dtype=np.bool_)]
+        square = self.patterns.shape[0] == self.patterns.shape[1] > 1
+        return bool(square and (on == on[0]).all() and (off == off[0]).all() and on[0] != off[0])
 
     def write(self, x: Floats, cells: Floats) -> None:
         """Write levels (n,) into rows x (n, d)."""

@@ -11,12 +11,12 @@ Variables that the sensitive attribute does not reach keep every bit; and a row'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from cfad_core.causal.chance import row_keys, uniforms
+from cfad_core.causal.chance import Keys, row_keys, uniforms
 from cfad_core.causal.graph import descendants, find_cycle, topological_order
 from cfad_core.causal.layout import Layout, Levels
 from cfad_core.causal.mechanisms import FITS, Mechanism, Sample
@@ -114,23 +114,14 @@ class StructuralModel:
         cut : an edge (cause, effect) that carries nothing: the twin's effect hears the person's cause
         coupling : of levels, instead of what fits best
         """
+        return self.possible_twins(x)(draw, cut=cut, coupling=coupling)
+
+    def possible_twins(self, x: Floats) -> PossibleTwins:
+        """All possible twins of people x (n, d), one draw at a time; what is known of the people is worked out once."""
         self._check(x)
         cells = self.layout.cells(x)
-        keys = row_keys(x, self.seed)
-        group = cells[:, 0].astype(np.intp)
-        there_group = 1 - group
         here = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
-        there = {**here, 0: self.bases[0].functions(there_group.astype(np.float64))}
-        changed: dict[int, Floats] = {0: there_group.astype(np.float64)}  # Action
-        for i in self.affected:  # Abduction and prediction, one variable after the other
-            deaf = cut is not None and cut[1] == self.variables[i]
-            heard = {**there, (j := self.variables.index(cut[0])): here[j]} if cut is not None and deaf else there
-            own_group = group if deaf and cut is not None and cut[0] == self.sensitive else there_group
-            worlds = Worlds(here, heard, group, own_group, _Chance(keys, draw, i), coupling)
-            changed[i] = self.mechanisms[i].twins(cells[:, i], worlds)
-            if i in self.bases:
-                there[i] = self.bases[i].functions(changed[i])
-        return self.layout.rows(x, changed)
+        return PossibleTwins(self, x, cells, here, row_keys(x, self.seed))
 
     def log_likelihoods(self, x: Floats) -> dict[str, Floats]:
         """By variable that the sensitive attribute reaches, the log-likelihood of each person's cell, (n,)."""
@@ -139,11 +130,15 @@ class StructuralModel:
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
         return {self.variables[i]: self.mechanisms[i].log_likelihood(cells[:, i], functions) for i in self.affected}
 
-    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
+    def oddness(self, x: Floats, *, drawn: bool = False) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d) with their causes, by column: noise, and ``-2 log p`` of levels.
 
         Both (n, d - 1), without the sensitive attribute; a variable of several columns has it in its first one, and the
         noise is nan wherever there is none.
+
+        Parameters
+        ----------
+        drawn : whether only of ``drawn_columns``; others have nothing then
 
         Raises
         ------
@@ -157,9 +152,18 @@ class StructuralModel:
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
         noise, levels = np.full((len(x), x.shape[1] - 1), np.nan), np.zeros((len(x), x.shape[1] - 1))
         for i, mechanism in self.mechanisms.items():
-            found, column = mechanism.oddness(cells[:, i], functions), _columns(self.layout.shapes[i])[0] - 1
-            noise[:, column], levels[:, column] = found.noise, found.levels
+            column = _columns(self.layout.shapes[i])[0] - 1
+            if not drawn or self.drawn_columns[column]:
+                found = mechanism.oddness(cells[:, i], functions)
+                noise[:, column], levels[:, column] = found.noise, found.levels
         return noise, levels
+
+    @cached_property
+    def drawn_columns(self) -> Bools:
+        """(d - 1,), where chance has a part in what twins have: only there a twin's oddness is not the person's."""
+        found = np.zeros(max(max(_columns(shape)) for shape in self.layout.shapes), dtype=np.bool_)
+        found[[_columns(self.layout.shapes[i])[0] - 1 for i in self.affected if self.mechanisms[i].draws]] = True
+        return found
 
     @property
     def draws(self) -> bool:
@@ -173,10 +177,50 @@ class StructuralModel:
 
 
 @dataclass(frozen=True)
+class PossibleTwins:
+    """People whose twins are made.
+
+    Attributes
+    ----------
+    x, cells : (n, d) and (n, v), the people
+    here : functions of their cells
+    keys : (n,), of the chance that belongs to each of them
+    known : what mechanisms found out about them
+    """
+
+    model: StructuralModel
+    x: Floats
+    cells: Floats
+    here: Functions
+    keys: Keys
+    known: dict[int, Floats] = field(default_factory=dict)
+
+    def __call__(
+        self, draw: int = 0, *, cut: tuple[str, str] | None = None, coupling: Coupling | None = None
+    ) -> Floats:
+        """One twin of each, (n, d); see ``StructuralModel.twins``."""
+        model, here = self.model, self.here
+        group = self.cells[:, 0].astype(np.intp)
+        there_group = 1 - group
+        there = {**here, 0: model.bases[0].functions(there_group.astype(np.float64))}
+        changed: dict[int, Floats] = {0: there_group.astype(np.float64)}  # Action
+        for i in model.affected:  # Abduction and prediction, one variable after the other
+            deaf = cut is not None and cut[1] == model.variables[i]
+            heard = {**there, (j := model.variables.index(cut[0])): here[j]} if cut is not None and deaf else there
+            own_group = group if deaf and cut is not None and cut[0] == model.sensitive else there_group
+            chance = _Chance(self.keys, draw, i)
+            worlds = Worlds(here, heard, group, own_group, chance, coupling, self.known)
+            changed[i] = model.mechanisms[i].twins(self.cells[:, i], worlds)
+            if i in model.bases:
+                there[i] = model.bases[i].functions(changed[i])
+        return model.layout.rows(self.x, changed)
+
+
+@dataclass(frozen=True)
 class _Chance:
     """Numbers between 0 and 1 that belong to rows, by purpose."""
 
-    keys: np.ndarray[tuple[int], np.dtype[np.uint64]]
+    keys: Keys
     draw: int
     variable: int
 

@@ -60,7 +60,7 @@ def _direction(basis: Basis) -> float:
 def _targets(cells: Floats, basis: Basis) -> Floats:
     """What a variable is as an effect: its normal score, or the indicators of its levels, (n, k)."""
     shown = basis.functions(cells)
-    kept = shown if isinstance(basis, LevelBasis) else shown[1:2]
+    kept = shown if isinstance(basis, LevelBasis) else [shown[1]]
     return np.stack(kept, axis=1) if kept else np.zeros((len(cells), 1))
 
 

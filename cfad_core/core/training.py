@@ -18,6 +18,7 @@ Step = Callable[[torch.Tensor], Mapping[str, torch.Tensor]]
 
 _REPORTS = 60  # about how often a training reports at least
 _PADDED = 16  # what widths are padded to when scoring
+_LONGEST_EPOCH = 50  # batches that count as a pass over the rows
 _SILENCE = 1.0  # seconds without a report, at most
 
 
@@ -75,8 +76,11 @@ def train(step: Step, passes: Passes, progress: Progress, extra: Mapping[str, fl
 
 
 def steps_for(epochs: int, n_rows: int, batch_size: int) -> int:
-    """Steps that pass ``epochs`` times over the rows."""
-    return epochs * max(1, n_rows // min(batch_size, n_rows))
+    """Steps that pass ``epochs`` times over the rows; over large tables less often.
+
+    A network has learned after a number of steps that hardly depends on how many rows there are to draw them from.
+    """
+    return epochs * min(_LONGEST_EPOCH, max(1, n_rows // min(batch_size, n_rows)))
 
 
 def _endless_batches(n_rows: int, batch_size: int, generator: torch.Generator) -> Iterator[torch.Tensor]:

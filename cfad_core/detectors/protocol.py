@@ -9,7 +9,7 @@ from typing import Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
@@ -89,8 +89,15 @@ class Causes(Protocol):
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         """One of the possible twins of each of the people x (n, d)."""
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
-        """By column, (n, d - 1) each: the noise of people x (n, d), nan where there is none; ``-2 log p`` of levels."""
+    @property
+    def drawn_columns(self) -> Bools:
+        """(d - 1,), where chance has a part in what twins have: only there a twin's oddness is not the person's."""
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
+        """By column, (n, d - 1) each: the noise of people x (n, d), nan where there is none; ``-2 log p`` of levels.
+
+        Of all columns, or of the ``drawn`` ones alone.
+        """
 
 
 def score_people(detector: AnyDetector, people: Floats) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.detectors.protocol import Causes, Fitting, State, Surroundings
 from cfad_core.detectors.twin import mean_over_twins
 
@@ -53,15 +53,17 @@ class SurpriseDetector:
     def explain_people(self, people: Floats) -> Floats:
         """By column, (n, m); a variable of several columns has its surprise in the first one."""
         here = self._surprise(people)
-        if not self.causes.draws:  # noise is all there is, and a twin's is the same
+        drawn = self.causes.drawn_columns
+        if not drawn.any():  # noise is all there is, and a twin's is the same
             return here
-        there = mean_over_twins(self._surprise, people, self.causes, self.draws)
-        return 0.5 * (here + there)
+        there = mean_over_twins(lambda twins: self._surprise(twins, drawn), people, self.causes, self.draws)
+        return np.where(drawn, 0.5 * (here + there), here)
 
-    def _surprise(self, people: Floats) -> Floats:
-        noise, levels = self.causes.oddness(people)
+    def _surprise(self, people: Floats, drawn: Bools | None = None) -> Floats:
+        """(n, m), of all columns or of some."""
+        noise, levels = self.causes.oddness(people, drawn=drawn is not None)
         for column, knots in enumerate(self.knots):
-            if knots[0] < knots[-1]:
+            if knots[0] < knots[-1] and (drawn is None or drawn[column]):
                 known = ~np.isnan(noise[:, column])
                 # Who has no number here, where others do, is as surprising as people are on average
                 levels[:, column] += np.where(known, standard_score(noise[:, column], knots) ** 2, 1.0)

@@ -6,8 +6,10 @@ have act on their own. A level acts by being there. All functions have mean 0 an
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +21,24 @@ _COARSE, _FINE = 5, 17  # knots of the two splines
 _FAR = 5.0  # standard deviations from the middle, that a straight line does not follow people beyond
 _COMMON = 0.1  # share of people that have one value, from which it acts on its own
 _DISTINCT = 20  # values of a number that may have such an atom
+
+
+class Lazy(Sequence[Floats]):
+    """Arrays that are made when somebody asks for them, once: a mechanism listens to few of a variable's functions."""
+
+    def __init__(self, count: int, make: Callable[[int], Floats]) -> None:
+        self._count, self._make = count, make
+        self._made: dict[int, Floats] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, k: Any) -> Any:
+        if not 0 <= k < self._count:
+            raise IndexError(k)
+        if k not in self._made:
+            self._made[k] = self._make(k)
+        return self._made[k]
 
 
 @dataclass(frozen=True)
@@ -37,10 +57,10 @@ class LevelBasis:
         """Choices of functions, from the simplest: all at once here."""
         return (tuple(range(self.table.shape[1])),)
 
-    def functions(self, cells: Floats) -> list[Floats]:
+    def functions(self, cells: Floats) -> Lazy:
         """Each function of the cells (n,), (n,)."""
         level = np.minimum(cells.astype(np.intp), len(self.table) - 1)
-        return [np.ascontiguousarray(column)[level] for column in self.table.T]
+        return Lazy(self.table.shape[1], lambda k: np.ascontiguousarray(self.table[:, k])[level])
 
 
 @dataclass(frozen=True)
@@ -78,22 +98,22 @@ class NumberBasis:
             choices.append((0, 1, *range(2 + coarse, 2 + coarse + fine), *extra))
         return tuple(choices)
 
-    def functions(self, cells: Floats) -> list[Floats]:
+    def functions(self, cells: Floats) -> Lazy:
         """Each function of the cells (n,), (n,)."""
-        return [
-            (raw - shift) / scale for raw, shift, scale in zip(self._raw(cells), self.shift, self.scale, strict=True)
-        ]
+        raw = self._raw(cells)
+        return Lazy(len(self.shift), lambda k: (raw[k] - self.shift[k]) / self.scale[k])
 
-    def _raw(self, cells: Floats) -> list[Floats]:
+    def _raw(self, cells: Floats) -> Lazy:
         missing = np.isnan(cells)
         x = np.where(missing, self.marginal.center, cells)
-        z = self.marginal.score(x)
-        found = [np.clip(x, *self.clip), z, *_natural_spline(z, self.coarse), *_natural_spline(z, self.fine)]
+        score = cache(lambda: self.marginal.score(x))
+        makers: list[Callable[[], Floats]] = [lambda: np.clip(x, *self.clip), score]
+        makers += [*_natural_spline(score, self.coarse), *_natural_spline(score, self.fine)]
         if not np.isnan(self.atom):
-            found.append((x == self.atom).astype(np.float64))
+            makers.append(lambda: (x == self.atom).astype(np.float64))
         if self.has_missing:
-            found.append(missing.astype(np.float64))
-        return found
+            makers.append(lambda: missing.astype(np.float64))
+        return Lazy(len(makers), lambda k: makers[k]())
 
 
 @dataclass(frozen=True)
@@ -112,9 +132,9 @@ class SharedBasis:
     def options(self) -> tuple[tuple[int, ...], ...]:
         return ((0,),)
 
-    def functions(self, cells: Floats) -> list[Floats]:
+    def functions(self, cells: Floats) -> Lazy:
         """The function of the cells (n,), (n,)."""
-        return [self.function(cells / self.unit)]
+        return Lazy(1, lambda _: self.function(cells / self.unit))
 
 
 Basis: TypeAlias = LevelBasis | NumberBasis | SharedBasis
@@ -178,15 +198,20 @@ def _spline_knots(z: Floats, most: int) -> Floats:
     return knots if len(knots) >= 3 else np.zeros(0)
 
 
-def _natural_spline(z: Floats, knots: Floats) -> list[Floats]:
-    """The curved functions of a natural cubic spline: straight beyond its end knots."""
+def _natural_spline(score: Callable[[], Floats], knots: Floats) -> list[Callable[[], Floats]]:
+    """The curved functions of a natural cubic spline of a score (n,): straight beyond its end knots."""
     if len(knots) < 3:
         return []
 
-    def bend(k: int) -> Floats:
-        beyond: Floats = (np.maximum(z - knots[k], 0.0) ** 3 - last) / (knots[-1] - knots[k])
-        return beyond
+    def beyond(k: int) -> Floats:
+        above = np.maximum(score() - knots[k], 0.0)
+        cube: Floats = above * above * above
+        return cube
 
-    last = np.maximum(z - knots[-1], 0.0) ** 3
-    end = bend(len(knots) - 2)
-    return [bend(k) - end for k in range(len(knots) - 2)]
+    def bend(k: int) -> Floats:
+        found: Floats = (beyond(k) - last()) / (knots[-1] - knots[k])
+        return found
+
+    last = cache(lambda: beyond(len(knots) - 1))
+    end = cache(lambda: bend(len(knots) - 2))
+    return [lambda k=k: bend(k) - end() for k in range(len(knots) - 2)]  # type: ignore[misc]

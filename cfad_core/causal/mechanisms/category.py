@@ -63,7 +63,9 @@ class Category:
     def twins(self, cells: Floats, worlds: Worlds) -> Floats:
         """The level of each twin, (n,)."""
         level = cells.astype(np.intp)
-        p, q = self.probabilities(worlds.here, len(cells)), self.probabilities(worlds.there, len(cells))
+        if id(self) not in worlds.known:
+            worlds.known[id(self)] = self.probabilities(worlds.here, len(cells))
+        p, q = worlds.known[id(self)], self.probabilities(worlds.there, len(cells))
         moved = self._coupled(level, p, q, worlds)
         return np.where((p == q).all(axis=1), level, moved).astype(np.float64)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ class Worlds:
     group, twin_group : (n,), 0 or 1
     chance : numbers between 0 and 1 (n,), the same for the same purpose; they belong to the person
     coupling : instead of the mechanism's own
+    known : what mechanisms found out about the people as they are; all draws share it
     """
 
     here: Functions
@@ -35,6 +36,7 @@ class Worlds:
     twin_group: NDArray[np.intp]
     chance: Callable[[int], Floats]
     coupling: Coupling | None = None
+    known: dict[int, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
