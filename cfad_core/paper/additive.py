@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,28 @@ from cfad_core.core.progress import Progress, Silent
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.cfad import fine_tune
 from cfad_core.detectors.protocol import AnyDetector
-from cfad_core.detectors.twin import TwinDetector
+from cfad_core.detectors.twin import twin_score
 from cfad_core.paper.judges import TRAINING, FormerModel, learn_former
 from cfad_core.paper.methods import CFAD_ADDITIVE, TWIN_ADDITIVE
 
 STAGE = "additive twins"  # of the clock
+
+
+@dataclass(frozen=True)
+class AdditiveTwin:
+    """Twin scoring: the mean of the scores of a person and of their additive twin."""
+
+    base: Autoencoder
+    model: FormerModel
+
+    def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
+        """Scores (n,) of people (n, d); ``base_score`` is the person's own, if it is known."""
+        here = self.base.anomaly_score(people[:, 1:]) if base_score is None else base_score
+        return twin_score(here, self.base.anomaly_score(self.model.twins(people)[:, 1:]), "mean")
+
+    def explain_people(self, people: Floats) -> Floats | None:  # noqa: ARG002 - of no use in the experiments
+        """Nothing: these scores are counted, and never shown."""
+        return None
 
 
 def with_additive(
@@ -60,7 +77,7 @@ def _fit(result: AuditResult, normal: Floats, model: FormerModel, progress: Prog
     assert isinstance(plain, Autoencoder)
     twins = model.twins(normal)[None, :, 1:]
     fair = fine_tune(plain, normal[:, 1:], twins, settings, seed=result.config.seed, progress=progress)
-    return {CFAD_ADDITIVE: fair, TWIN_ADDITIVE: TwinDetector(fair, model, "mean")}
+    return {CFAD_ADDITIVE: fair, TWIN_ADDITIVE: AdditiveTwin(fair, model)}
 
 
 def _score(

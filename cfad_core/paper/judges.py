@@ -118,23 +118,14 @@ class FormerModel:
     model: AdditiveModel
     units: Units
 
-    @property
-    def draws(self) -> bool:
-        """Whether a person has several possible twins."""
-        return self.model.draws
-
-    def twins(self, x: Floats, draw: int = 0) -> Floats:
+    def twins(self, x: Floats) -> Floats:
         """Twins of people x (n, d). They may lie between levels, as the paper's do.
 
         What the sensitive attribute does not reach keeps every bit: detectors that know the causal model look at it.
         """
         people = self.units.convert(x)
-        twins = self.model.twins(people, draw)
+        twins = self.model.twins(people)
         return np.where(twins == people, x, self.units.convert_back(twins))
-
-    def oddness(self, x: Floats) -> tuple[Floats, Floats]:
-        """What is unusual about people x (n, d) with their causes, in the model's units."""
-        return self.model.oddness(self.units.convert(x))
 
 
 def learn_former(result: AuditResult, train: pd.DataFrame, progress: Progress, *, which: int = JUDGING) -> FormerModel:
