@@ -23,12 +23,12 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import Fitting, State, Surroundings
 from cfad_core.detectors.registry import METHODS, Method, help_of, label_of, look_of, needed
 from cfad_core.figures import tradeoff_points_figure
-from cfad_core.paper.plan import Reproduction
+from cfad_core.paper import plan
 from cfad_core.paper.report import figures, markdown
 from cfad_core.runs.model import headline
 from tests.conftest import Recorder, make_people
+from tests.paper.test_reproduction import Pretender
 
-ROOT = Path(__file__).resolve().parents[1]
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
 CONFIG = AuditConfig(
     methods=("centre", "pca"),
@@ -128,13 +128,19 @@ def test_commands_offer_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert tuple(load_audit(tmp_path / "audit").scores) == ("centre",)
 
 
-def test_stored_results_of_the_paper_still_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = Reproduction.load(ROOT / "assets" / "paper_benchmark.json")
-    with_it, drawn = markdown(stored), {name: figure.to_json() for name, figure in figures(stored).items()}
+def test_results_of_the_paper_from_before_it_still_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "run_many", Pretender())
+    with monkeypatch.context() as before:
+        before.delitem(METHODS, "centre")
+        made = plan.reproduce(tmp_path, (0,))
+        without, drawn = markdown(made), {name: figure.to_json() for name, figure in figures(made).items()}
+    stored = plan.Reproduction.load(tmp_path / "results.json")
     assert "centre" not in stored.methods
-    monkeypatch.delitem(METHODS, "centre")
-    assert markdown(stored) == with_it
+    assert markdown(stored) == without
     assert {name: figure.to_json() for name, figure in figures(stored).items()} == drawn
+    again = plan.reproduce(tmp_path / "again", (0,))
+    assert "centre" in again.methods
+    assert "| Centre |" in markdown(again)  # the paper has no numbers of it
 
 
 def test_without_it_its_audits_still_open_but_do_not_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

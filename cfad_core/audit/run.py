@@ -102,20 +102,26 @@ def audit_tables(
     detectors: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     """As ``run_audit``, of tables whose digest may be known already."""
+    return audit_with_judges(tables, roles, config, progress, detectors)[0]
+
+
+def audit_with_judges(
+    tables: Tables,
+    roles: ColumnRoles,
+    config: AuditConfig | None = None,
+    progress: Progress | None = None,
+    detectors: Mapping[str, Any] | None = None,
+) -> tuple[AuditResult, list[CausalModel]]:
+    """As ``audit_tables``, with the causal models that judged."""
     config, progress, foreign = config or AuditConfig(), progress or Progress(), dict(detectors or {})
     _check_methods(config, foreign)
     clock = _Clock()
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         phase_one = _learn(data, config, progress)
-    model = phase_one.model
-    causes = SharedTwins(model)
-    settled = _settled(config, data)
+    model, settled = phase_one.model, _settled(config, data)
     rows = _training_rows(data, in_slices(model.twins, data.normal, progress), settled)
-    with clock.timing("tuning model"):
-        other = phase_one.tuning_model(settled, progress)
-    task = Fitting(settled, {}, causes, rows, progress, None if other is None else other.twins)
-    fitted = _fit(task, foreign, clock)
+    fitted = _fit(_task(phase_one, settled, rows, progress, clock), foreign, clock)
     scorer = Scorer((*config.methods, *foreign), fitted, progress)
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
@@ -138,7 +144,7 @@ def audit_tables(
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
-    return _assessed(result, data, phase_one, (judges, judgement), scorer, rows.inputs, clock)
+    return _assessed(result, data, phase_one, (judges, judgement), scorer, rows.inputs, clock), judges
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
@@ -290,6 +296,14 @@ def _training_rows(data: AuditRows, twins: Floats, config: AuditConfig) -> Train
     normal = data.normal
     inputs = alike(normal[:, 1:], data.encoding.column_variables[1:])
     return TrainingRows(normal[:, 1:], twins[:, 1:], normal[:, 0], inputs)
+
+
+def _task(phase_one: PhaseOne, settled: AuditConfig, rows: TrainingRows, progress: Progress, clock: _Clock) -> Fitting:
+    """Everything that the detectors are fitted with."""
+    with clock.timing("tuning model"):
+        other = phase_one.tuning_model(settled, progress)
+    causes = SharedTwins(phase_one.model)
+    return Fitting(settled, {}, causes, rows, progress, None if other is None else other.twins)
 
 
 def _fit(task: Fitting, foreign: Mapping[str, Any], clock: _Clock) -> dict[str, AnyDetector]:

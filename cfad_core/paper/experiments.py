@@ -21,9 +21,9 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import fit_encoding
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.cfad import fine_tune
-from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.outcomes import ScoreCurve
-from cfad_core.paper.problems import DATASETS, Problem, audit_problem, rows_of
+from cfad_core.paper.additive import with_additive
+from cfad_core.paper.problems import DATASETS, Problem, audit_problem, judge_problem, rows_of
 
 PICTURED = ("ae", "cfad")  # methods whose score densities are kept
 SENSITIVITY: dict[str, tuple[float, ...]] = {
@@ -33,18 +33,22 @@ SENSITIVITY: dict[str, tuple[float, ...]] = {
 _BINS = 60
 
 
-def audit_all(progress: Progress, dataset: str, seed: int) -> dict[str, Any]:
-    """Every method on one data set, the baselines as the paper's authors ran them; with graph and densities."""
+def audit_all(progress: Progress, dataset: str, seed: int, methods: Sequence[str]) -> dict[str, Any]:
+    """The methods on one data set, the baselines as the paper's authors ran them; with graph and densities.
+
+    Beside the given methods, among which must be AE, stand ours with additive twins.
+    """
     problem = DATASETS[dataset](seed, progress)
     baselines = preset("paper").baselines
     config = AuditConfig(
-        methods=tuple(METHODS),
+        methods=tuple(methods),
         seed=seed,
         baselines=baselines.replace(dcfod=baselines.dcfod.replace(epochs=problem.dcfod_epochs)),
     )
-    result = audit_problem(problem, config, progress)
+    result, judges = judge_problem(problem, config, progress)
+    result = with_additive(result, judges, problem.train, progress)
     return {
-        "rows": rows_of(result, problem, dataset),
+        "rows": rows_of(result, problem, dataset, progress),
         "graph": _graph(result, problem),
         "densities": {method: _densities(result, method) for method in PICTURED},
     }
@@ -54,7 +58,7 @@ def audit_originals(progress: Progress, dataset: str, seed: int) -> list[dict[st
     """DCFOD and FairOD as their own authors describe them."""
     problem = DATASETS[dataset](seed, progress)
     result = audit_problem(problem, AuditConfig(methods=("dcfod", "fairod"), seed=seed), progress)
-    return rows_of(result, problem, dataset)
+    return rows_of(result, problem, dataset, progress)
 
 
 def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
@@ -89,22 +93,23 @@ def generation_errors(progress: Progress, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def sensitivity(progress: Progress, seed: int, setting: str, values: Sequence[float]) -> list[dict[str, Any]]:
-    """CFAD on the synthetic set for several values of one setting of the fine-tuning; judged by the truth.
+def sensitivity(progress: Progress, seed: int, values: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    """The paper's CFAD on the synthetic set for several values of each of some of its settings; judged by the truth.
 
-    The causal model and the plain autoencoder do not depend on it and are learned once.
+    Its score and a twin's need not be close (``closeness_weights``): that would hide what these settings do.
+    The causal model and the plain autoencoder do not depend on them and are learned once.
     """
     problem = DATASETS["synthetic"](seed, progress)
-    first = audit_problem(problem, AuditConfig(methods=("cfad",), seed=seed), progress)
+    first = audit_problem(problem, AuditConfig(methods=("ae",), seed=seed), progress, with_judges=False)
     plain, people = first.detectors["ae"], first.people
     assert isinstance(plain, Autoencoder)
     assert people.truth is not None
     normal = encode_people(first.encoding, problem.train)
-    counterfactual = first.model.twins(normal)
+    counterfactual, settings = first.model.twins(normal), first.settings.replace(closeness_weights=())
     found = []
-    for value in values:
-        config = first.settings.replace(**{setting: value})
-        fair = fine_tune(plain, normal[:, 1:], counterfactual[:, 1:], config, seed=seed, progress=progress)
+    for setting, value in ((setting, value) for setting, some in values.items() for value in some):
+        config = settings.replace(**{setting: value})
+        fair = fine_tune(plain, normal[:, 1:], counterfactual[None, :, 1:], config, seed=seed, progress=progress)
         train, here, there = (
             fair.anomaly_score(x[:, 1:])
             for x in (np.concatenate([normal, counterfactual]), people.factual, people.truth)

@@ -24,16 +24,30 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.files import staged_file
 from cfad_core.core.progress import Progress
-from cfad_core.detectors.registry import METHODS
 from cfad_core.paper.experiments import SENSITIVITY
+from cfad_core.paper.methods import experimented, in_order
+from cfad_core.paper.problems import JUDGED
 from cfad_core.paper.published import PUBLISHED_SETS
 from cfad_core.runs.tasks import Task, run_many
 
 Row = dict[str, Any]
 
-SCHEMA = 1
+SCHEMA = 2
 SEEDS = (0, 1, 2, 3, 4)
-JUDGED = "changing_ratio_independent"  # by the true twins on the synthetic set, elsewhere by an independent model
+ORIGINALS = tuple(dataset for dataset in PUBLISHED_SETS if dataset != "synthetic-unfiltered")
+"""Where DCFOD and FairOD are run as their own authors describe them."""
+
+_LONGEST_FIRST = (
+    "audit-synthetic",
+    "audit-adult",
+    "sensitivity",
+    "generation",
+    "original-synthetic",
+    "audit-compas",
+    "original-adult",
+    "audit-synthetic-unfiltered",
+    "original-compas",
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +56,8 @@ class Reproduction:
 
     Attributes
     ----------
-    rows : one for each data set, seed and method; the baselines as the paper's authors ran them
+    rows : one for each data set, seed and method, with the changing ratio by each judge; the baselines as the paper's
+        authors ran them
     originals : the same for DCFOD and FairOD as their own authors describe them
     generation : distances from generated to true rows, one for each seed and model
     sensitivity : CFAD on the synthetic set, one for each seed, setting and value
@@ -65,8 +80,12 @@ class Reproduction:
     @property
     def methods(self) -> list[str]:
         """The methods that were run, in their usual order; an older record may have fewer than there are today."""
-        ran = {row["method"] for row in self.rows}
-        return [method for method in METHODS if method in ran]
+        return self.methods_on(*self.datasets)
+
+    def methods_on(self, *datasets: str) -> list[str]:
+        """The methods that were run on some of these data sets."""
+        ran = {row["method"] for row in self.rows if row["dataset"] in datasets}
+        return [method for method in in_order() if method in ran]
 
     def values(self, dataset: str, method: str, metric: str, *, original: bool = False) -> Floats:
         """A metric over the seeds."""
@@ -74,12 +93,12 @@ class Reproduction:
         found = [row[metric] for row in rows if row["dataset"] == dataset and row["method"] == method]
         return np.array([value for value in found if value is not None], dtype=np.float64)
 
-    def mean_curve(self, dataset: str, method: str, judged: str = JUDGED) -> tuple[Floats, Floats]:
-        """Mean changing ratio and mean Macro-F1 at each of the paper's quantiles, (9,) each."""
+    def mean_curve(self, dataset: str, method: str, judge: str | None = None) -> tuple[Floats, Floats]:
+        """Mean changing ratio, by default by the leading judge, and Macro-F1 at each of the paper's quantiles, (9,)."""
         curves = [row["curve"] for row in self.rows if row["dataset"] == dataset and row["method"] == method]
         ratio, quality = (
             np.array([[point[name] for point in curve] for curve in curves], dtype=np.float64).mean(axis=0)
-            for name in (judged, "macro_f1")
+            for name in (judge or JUDGED[dataset], "macro_f1")
         )
         return ratio, quality
 
@@ -150,22 +169,28 @@ def reproduce(
 
 
 def plan(seeds: Sequence[int]) -> dict[str, Task]:
-    """Every run by name, the longest first."""
-    tasks = {}
-    for dataset in PUBLISHED_SETS:
-        for seed in seeds:
-            given = {"dataset": dataset, "seed": seed}
-            tasks[f"audit-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_all", given)
-    for seed in seeds:
-        tasks[f"generation-{seed}"] = Task("cfad_core.paper.experiments:generation_errors", {"seed": seed})
-        for setting, values in SENSITIVITY.items():
-            given = {"seed": seed, "setting": setting, "values": list(values)}
-            tasks[f"sensitivity-{setting}-{seed}"] = Task("cfad_core.paper.experiments:sensitivity", given)
-    for dataset in PUBLISHED_SETS:
-        for seed in seeds:
-            given = {"dataset": dataset, "seed": seed}
-            tasks[f"original-{dataset}-{seed}"] = Task("cfad_core.paper.experiments:audit_originals", given)
-    return tasks
+    """Every run by name, the longest first, so that workers end together."""
+    kinds = _kinds()
+    return {
+        f"{kind}-{seed}": Task(f"cfad_core.paper.experiments:{function}", {"seed": seed, **given})
+        for kind, (function, given) in sorted(kinds.items(), key=lambda item: _LONGEST_FIRST.index(item[0]))
+        for seed in seeds
+    }
+
+
+def _kinds() -> dict[str, tuple[str, dict[str, Any]]]:
+    """By kind of run, what is called and with what besides the seed."""
+    values = {setting: list(values) for setting, values in SENSITIVITY.items()}
+    audits = {
+        f"audit-{dataset}": ("audit_all", {"dataset": dataset, "methods": list(experimented(dataset))})
+        for dataset in PUBLISHED_SETS
+    }
+    originals = {f"original-{dataset}": ("audit_originals", {"dataset": dataset}) for dataset in ORIGINALS}
+    others: dict[str, tuple[str, dict[str, Any]]] = {
+        "generation": ("generation_errors", {}),
+        "sensitivity": ("sensitivity", {"values": values}),
+    }
+    return {**audits, **originals, **others}
 
 
 def _assembled(results: Mapping[str, Any], first_seed: int, about: dict[str, Any]) -> Reproduction:
@@ -213,7 +238,9 @@ def computing_modules() -> list[Path]:
     rooms = ("core", "data", "causal", "detectors", "evaluation", "audit")
     words = {"core/formats.py", "evaluation/verdict.py", "audit/notices.py"}
     paths = [path for room in rooms for path in sorted((package / room).rglob("*.py"))]
-    own = [package / "paper" / name for name in ("experiments.py", "problems.py")]
+    own = [
+        package / "paper" / name for name in ("additive.py", "experiments.py", "judges.py", "methods.py", "problems.py")
+    ]
     return [path for path in [*paths, *own] if path.relative_to(package).as_posix() not in words]
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import run_audit
+from cfad_core.audit.run import audit_with_judges
 from cfad_core.audit.scoring import twin_rows
 from cfad_core.causal.graph import structural_hamming_distance
+from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, Knowledge
 from cfad_core.core.errors import InvalidConfigError
@@ -22,10 +22,12 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import PaperTables, paper_adult, paper_compas
 from cfad_core.data.sets.synthetic import MAX_SELECTION_ERROR, Worlds, generate_synthetic
+from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import METHODS, needed
 from cfad_core.detectors.registry import check_known as check_methods
-
-_CURVE_COLUMNS = ("quantile", "macro_f1", "changing_ratio", "changing_ratio_independent", "flag_rate")
+from cfad_core.paper.additive import STAGE
+from cfad_core.paper.judges import TRUTH, TWINS, Judged, judge_methods
+from cfad_core.paper.methods import ADDITIVE_METHODS
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ DATASETS: dict[str, Callable[[int, Progress], Problem]] = {
     "adult": lambda seed, _: _paper(paper_adult(seed), dcfod_epochs=30),
     "compas": lambda seed, _: _paper(paper_compas(seed)),
 }
+JUDGED = {name: TRUTH if name.startswith("synthetic") else TWINS for name in DATASETS}
+"""The judge that leads, by data set: the truth where it is known."""
 
 
 def run_benchmark(
@@ -75,9 +79,8 @@ def run_benchmark(
 
     Returns
     -------
-    A row for each data set, seed and method. ``changing_ratio`` is by the audit's own causal model,
-    ``changing_ratio_independent`` by the true twins (or causal models of other rows where they are unknown).
-    ``shd`` and ``cf_error`` are None where the truth is unknown.
+    A row for each data set, seed and method, with the changing ratio by each of ``judges.JUDGES``.
+    ``changing_ratio_truth``, ``shd`` and ``cf_error`` are None where the truth is unknown.
     """
     check_names(datasets, methods)
     config, progress = config or AuditConfig(), progress or Progress()
@@ -94,25 +97,35 @@ def benchmark_once(
     """Audit one data set with one seed; a row for each method. Everything in it is JSON-able."""
     problem = DATASETS[dataset](seed, progress)
     settings = AuditConfig.from_dict({**config, "methods": list(methods), "seed": seed})
-    return rows_of(audit_problem(problem, settings, progress), problem, dataset)
+    return rows_of(audit_problem(problem, settings, progress), problem, dataset, progress)
 
 
-def audit_problem(problem: Problem, config: AuditConfig, progress: Progress) -> AuditResult:
-    """Audit a data set with what is known of it."""
-    return run_audit(
-        problem.train,
-        problem.roles,
-        config.replace(knowledge=problem.knowledge, subsamples=0),  # seeds show the spread here
-        progress,
-        test=problem.test,
-        test_counterfactual=problem.test_counterfactual,
-    )
+def audit_problem(
+    problem: Problem, config: AuditConfig, progress: Progress, *, with_judges: bool = True
+) -> AuditResult:
+    """Audit a data set with what is known of it.
+
+    An audit that is given the truth learns no judges. So it is not given it, unless ``with_judges`` is False; in the
+    paper's way it always is, because a judge would take half of the rows from the own model.
+    """
+    return judge_problem(problem, config, progress, with_judges=with_judges)[0]
 
 
-def rows_of(result: AuditResult, problem: Problem, dataset: str) -> list[dict[str, Any]]:
+def judge_problem(
+    problem: Problem, config: AuditConfig, progress: Progress, *, with_judges: bool = True
+) -> tuple[AuditResult, list[CausalModel]]:
+    """As ``audit_problem``, with the causal models that judged."""
+    told = not with_judges or config.discovery.mode == "paper"
+    settings = config.replace(knowledge=problem.knowledge, subsamples=0)  # seeds show the spread here
+    truth = problem.test_counterfactual if told else None
+    return audit_with_judges(Tables(problem.train, problem.test, truth), problem.roles, settings, progress)
+
+
+def rows_of(result: AuditResult, problem: Problem, dataset: str, progress: Progress) -> list[dict[str, Any]]:
     """A JSON-able row for each method of an audit."""
     truth = _against_truth(result, problem)
-    return [_row(dataset, method, result.config.seed, result, truth) for method in result.scores]
+    judged = judge_methods(result, problem.train, problem.test_counterfactual, progress)
+    return [{"dataset": dataset, **_row(method, result, judged[method], truth)} for method in result.scores]
 
 
 def check_names(datasets: Sequence[str], methods: Sequence[str]) -> None:
@@ -128,42 +141,36 @@ def check_names(datasets: Sequence[str], methods: Sequence[str]) -> None:
     check_methods(methods)
 
 
-def _row(dataset: str, method: Any, seed: int, result: AuditResult, truth: dict[str, Any]) -> dict[str, Any]:
+def _row(method: str, result: AuditResult, judged: Judged, truth: Mapping[str, Any]) -> dict[str, Any]:
     report = result.report(method)
-    metrics, seconds = report.metrics, result.provenance.seconds
-    stages = [METHODS[base].stage for base in needed((method,))]
-    took = sum(seconds[stage] for stage in stages if stage is not None)
-    if METHODS[method].needs_twins:
-        took += seconds["discovery"]
+    metrics = report.metrics
     return {
-        "dataset": dataset,
         "method": method,
-        "seed": seed,
+        "seed": result.config.seed,
         "auc_pr": metrics.auc_pr,
         "auc_roc": metrics.auc_roc,
         "macro_f1": metrics.macro_f1,
-        "changing_ratio": _by_own_model(report, report.threshold),
-        "changing_ratio_independent": metrics.changing_ratio,
+        **judged.ratios_at(report.threshold),
         "flag_rate": metrics.flag_rate,
         **truth,
-        "fit_seconds": round(took, 3),
-        "curve": [_point(report, point) for point in report.quantile_curve],
+        "fit_seconds": round(_seconds(method, result.provenance.seconds), 3),
+        "curve": [_point(judged, point) for point in report.quantile_curve],
     }
 
 
-def _point(report: MethodReport, point: Mapping[str, Any]) -> dict[str, Any]:
-    """A point of the trade-off with both ratios of the paper's experiments."""
-    ratios = {
-        "changing_ratio": _by_own_model(report, point["threshold"]),
-        "changing_ratio_independent": point["changing_ratio"],
-    }
-    return {name: {**point, **ratios}[name] for name in _CURVE_COLUMNS}
+def _seconds(method: str, by_stage: Mapping[str, float]) -> float:
+    """How long a method took with all that it starts from."""
+    if method in ADDITIVE_METHODS:
+        return by_stage[STAGE] + _seconds("ae", by_stage)
+    stages = [METHODS[base].stage for base in needed((method,))]
+    took = sum(by_stage[stage] for stage in stages if stage is not None)
+    return took + by_stage["discovery"] if METHODS[method].needs_twins else took
 
 
-def _by_own_model(report: MethodReport, threshold: float) -> float:
-    """The changing ratio by the causal model that the detectors know, as the paper has it."""
-    here, there = report.flags_at(threshold)
-    return float((here != there).mean())
+def _point(judged: Judged, point: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of the trade-off with the ratio by each judge."""
+    kept = {name: point[name] for name in ("quantile", "macro_f1", "flag_rate")}
+    return kept | judged.ratios_at(point["threshold"])
 
 
 def _against_truth(result: AuditResult, problem: Problem) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.files import staged_file
-from cfad_core.detectors.registry import METHODS, label_of, look_of
 from cfad_core.evaluation.densities import Densities
 from cfad_core.evaluation.metrics import HEADLINE
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
@@ -23,21 +23,38 @@ from cfad_core.figures import (
     tradeoff_points_figure,
     write_figures,
 )
+from cfad_core.paper.comparison import (
+    PAPERS_JUDGE,
+    beating_paper,
+    called,
+    domination_notes,
+    paper_text,
+    standing_along,
+    standing_at_95,
+)
 from cfad_core.paper.experiments import SENSITIVITY
-from cfad_core.paper.plan import JUDGED, Reproduction
-from cfad_core.paper.published import METRICS, published
+from cfad_core.paper.judges import JUDGES, TRUTH
+from cfad_core.paper.methods import NOT_RUN, label_of, look_of
+from cfad_core.paper.plan import ORIGINALS, Reproduction
+from cfad_core.paper.problems import JUDGED
+from cfad_core.paper.published import published
 
-DATASET_NAMES = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
+DATASET_NAMES = {
+    "synthetic": "Synthetic, chosen worlds",
+    "synthetic-unfiltered": "Synthetic, all worlds",
+    "adult": "Adult",
+    "compas": "COMPAS",
+}
 COLUMNS = {
     **{name: metric.label for name, metric in HEADLINE.items() if name not in ("flag_rate", "changing_ratio")},
-    "changing_ratio": "changes (own model)",
-    JUDGED: "changes (judge)",
+    **{judge: f"changes ({name})" for judge, name in JUDGES.items()},
 }
 SETTING_NAMES = {
     "fairness_weight": "fairness weight (lambda)",
     "fair_learning_rate": "learning rate of the fine-tuning",
 }
 MODELS = ("plain GAE", "paper", "joint")
+BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"  # in a document, around what the record says
 
 
 def write_report(found: Reproduction, folder: Path, *, images: bool = True) -> list[Path]:
@@ -47,22 +64,34 @@ def write_report(found: Reproduction, folder: Path, *, images: bool = True) -> l
     return [folder / "results.md", *write_figures(figures(found), folder / "figures", images=images)]
 
 
-def dominating(found: Reproduction, dataset: str, method: str = "twin") -> list[tuple[float, str]]:
-    """At which of the paper's quantiles which baseline is at least as good as a method in both, and better in one.
+def write_into(document: Path, found: Reproduction) -> None:
+    """Replace what a document has between the two marks by what the record says.
 
-    By the independent judge, or the truth on the synthetic set.
+    Raises
+    ------
+    InvalidDataError
+        If it does not have each mark once, in their order.
     """
-    ratio, quality = found.mean_curve(dataset, method)
-    better = []
-    for baseline in (name for name in found.methods if not METHODS[name].needs_twins):
-        other_ratio, other_quality = found.mean_curve(dataset, baseline)
-        at_least, more = (
-            (other_ratio <= ratio) & (other_quality >= quality),
-            (other_ratio < ratio) | (other_quality > quality),
+    before, _, after = _parts(document)
+    with staged_file(document) as path:
+        path.write_text(f"{before}{BEGIN}\n\n{markdown(found)}\n{END}{after}", encoding="utf-8")
+
+
+def read_from(document: Path) -> str:
+    """What a document has between the two marks."""
+    return _parts(document)[1]
+
+
+def _parts(document: Path) -> tuple[str, str, str]:
+    """What stands before, between and after the marks, without the empty lines around the middle."""
+    text = document.read_text(encoding="utf-8") if document.is_file() else ""
+    before, _, rest = text.partition(BEGIN)
+    middle, _, after = rest.partition(END)
+    if (text.count(BEGIN), text.count(END), rest.count(END)) != (1, 1, 1):
+        raise InvalidDataError(
+            f"'{document}' must hold the lines '{BEGIN}' and '{END}', each once; the tables go between them."
         )
-        places = np.flatnonzero(at_least & more)
-        better += [(PAPER_QUANTILES[k], baseline) for k in places]
-    return sorted(better)
+    return before, middle.strip("\n") + "\n", after
 
 
 def markdown(found: Reproduction) -> str:
@@ -70,9 +99,36 @@ def markdown(found: Reproduction) -> str:
     return "\n\n".join(part for section in SECTIONS for part in section(found)) + "\n"
 
 
+def made_by(found: Reproduction) -> list[str]:
+    """What made the record."""
+    about = found.about
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    resumed = f", {about['resumed']} of them of an earlier start" if about["resumed"] else ""
+    seeds = ", ".join(map(str, about["seeds"]))
+    return [
+        f"`{about['command']}`: {about['runs']} runs{resumed}, in {about['seconds'] / 60:.1f} minutes, "
+        f"{about['workers']} at once ({about['machine']}); seeds {seeds}; {versions}."
+    ]
+
+
 def data_sets(found: Reproduction) -> list[str]:
     """Every method on each data set."""
-    return [part for name in found.datasets for part in (f"### {DATASET_NAMES[name]}", main_table(found, name))]
+    return [
+        part
+        for name in found.datasets
+        for part in (f"### {DATASET_NAMES[name]}", main_table(found, name), main_notes(found, name))
+    ]
+
+
+def main_notes(found: Reproduction, dataset: str) -> str:
+    """How ours stand at the 0.95 quantile, and what was not run."""
+    return " ".join([standing_at_95(found, dataset), *not_run_text(found, dataset)])
+
+
+def not_run_text(found: Reproduction, dataset: str) -> list[str]:
+    """Which methods were left out, in a sentence; none if there are none."""
+    absent = [label_of(m) for m in NOT_RUN.get(dataset, ()) if m not in found.methods_on(dataset)]
+    return [f"{', '.join(absent)} was not run here: it takes about six minutes a seed."] if absent else []
 
 
 def quantiles(found: Reproduction) -> list[str]:
@@ -84,16 +140,17 @@ def originals(found: Reproduction) -> list[str]:
 
 
 def generated_rows(found: Reproduction) -> list[str]:
-    return ["### Generated rows on the synthetic set", generation_table(found)]
+    return ["### Generated rows on the chosen worlds", generation_table(found)]
 
 
 def settings(found: Reproduction) -> list[str]:
     """CFAD by each setting of the fine-tuning."""
-    titles = {setting: f"### CFAD on the synthetic set by {SETTING_NAMES[setting]}" for setting in SENSITIVITY}
+    titles = {setting: f"### CFAD on the chosen worlds by {SETTING_NAMES[setting]}" for setting in SENSITIVITY}
     return [part for setting, title in titles.items() for part in (title, sensitivity_table(found, setting))]
 
 
 SECTIONS: tuple[Callable[[Reproduction], list[str]], ...] = (
+    made_by,
     data_sets,
     quantiles,
     originals,
@@ -110,51 +167,54 @@ def main_table(found: Reproduction, dataset: str) -> str:
 
 
 def main_rows(found: Reproduction, dataset: str) -> tuple[list[str], list[list[str]]]:
-    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method."""
-    names = dict(COLUMNS)
-    if dataset == "synthetic":
-        names[JUDGED] = "changes (truth)"
-    rows = []
+    """Mean and standard deviation over the seeds at the 0.95 quantile, the paper's value in brackets, by method.
+
+    A method of the record that was not run on the data set has the paper's values alone.
+    """
+    names = {key: name for key, name in COLUMNS.items() if key != TRUTH or JUDGED[dataset] == TRUTH}
+    ran, rows = found.methods_on(dataset), []
     for method in found.methods:
         paper = _paper_cells(dataset, method)
-        cells = (spread_text(found.values(dataset, method, metric)) + paper.get(metric, "") for metric in names)
-        rows.append([label_of(method), *cells])
+        values = {
+            name: spread_text(found.values(dataset, method, name)) if method in ran else "not run" for name in names
+        }
+        rows.append([label_of(method), *(value + paper.get(name, "") for name, value in values.items())])
     return ["method", *names.values()], rows
 
 
 def _paper_cells(dataset: str, method: str) -> dict[str, str]:
     """The paper's values; its changing ratio stands where it was judged in the same way."""
     values = published(dataset, method) or {}
-    places = {metric: JUDGED if (metric, dataset) == ("changing_ratio", "synthetic") else metric for metric in METRICS}
-    return {places[metric]: f" ({value:.3f})" for metric, value in values.items()}
+    return {
+        PAPERS_JUDGE[dataset] if metric == "changing_ratio" else metric: f" ({value:.3f})"
+        for metric, value in values.items()
+    }
 
 
 def quantile_table(found: Reproduction, dataset: str) -> str:
-    """Macro-F1 / changing ratio at the nine quantiles; bold where a method beats the paper's CFAD in both."""
-    paper = published(dataset, "cfad")
-    assert paper is not None
-    rows = []
-    for method in found.methods:
+    """Macro-F1 / changing ratio by the leading judge at the nine quantiles, and who is better than whom.
+
+    Bold where a method beats the paper's CFAD in both.
+    """
+    judge, rows = JUDGED[dataset], []
+    for method in found.methods_on(dataset):
         ratio, quality = found.mean_curve(dataset, method)
-        cells = []
-        for f1, changed in zip(quality, ratio, strict=True):
-            wins = f1 > paper["macro_f1"] and changed < paper["changing_ratio"]
-            cells.append(f"**{f1:.3f} / {changed:.3f}**" if wins else f"{f1:.3f} / {changed:.3f}")
-        rows.append([label_of(method), *cells])
-    better = ", ".join(f"{label_of(name)} at {quantile:g}" for quantile, name in dominating(found, dataset))
-    by = "the truth" if dataset == "synthetic" else "its own causal model"
-    note = (
-        f"Bold: better in both than the paper's CFAD ({paper['macro_f1']:.3f} / {paper['changing_ratio']:.3f} at 0.95, "
-        f"by {by}). Baselines that dominate Twin: {better or 'none'}."
+        wins = beating_paper(found, dataset, method, judge)
+        cells = (f"{f1:.3f} / {changed:.3f}" for f1, changed in zip(quality, ratio, strict=True))
+        bold = (f"**{cell}**" if at in wins else cell for at, cell in zip(PAPER_QUANTILES, cells, strict=True))
+        rows.append([label_of(method), *bold])
+    notes = (
+        f"Ratios and bold by {called(judge)}. Bold: better in both than {paper_text(dataset)}.",
+        domination_notes(found, dataset),
+        standing_along(found, dataset),
     )
-    judge = "truth" if dataset == "synthetic" else "judge"
-    header = [f"{DATASET_NAMES[dataset]} ({judge})", *(f"{quantile:g}" for quantile in PAPER_QUANTILES)]
-    return f"{_table(header, rows)}\n\n{note}"
+    header = [f"{DATASET_NAMES[dataset]} ({JUDGES[judge]})", *(f"{quantile:g}" for quantile in PAPER_QUANTILES)]
+    return "\n\n".join([_table(header, rows), *notes])
 
 
 def originals_table(found: Reproduction) -> str:
     rows = []
-    for dataset in found.datasets:
+    for dataset in (name for name in ORIGINALS if name in found.datasets):
         for method in ("dcfod", "fairod"):
             cells = (spread_text(found.values(dataset, method, metric, original=True)) for metric in COLUMNS)
             rows.append([f"{DATASET_NAMES[dataset]}, {label_of(method)}", *cells])
@@ -190,22 +250,21 @@ def figures(found: Reproduction) -> dict[str, Any]:
     for dataset in found.datasets:
         made[f"tradeoff-{dataset}"] = tradeoff(found, dataset)
         made[f"graph-{dataset}"] = learned_graph(found, dataset)
-        if dataset != "synthetic":
+        if JUDGED[dataset] == TRUTH:
+            made[f"adjacency-{dataset}"] = adjacency(found, dataset)
+        else:
             made[f"densities-{dataset}"] = densities(found, dataset)
-    truth = found.graphs["synthetic"]
-    made["adjacency-synthetic"] = adjacency_pair_figure(
-        truth["variables"], np.array(truth["true"]), np.array(truth["strengths"])
-    )
     made["generation"] = generation(found)
     for setting in SENSITIVITY:
         made[f"sensitivity-{setting.replace('_', '-')}"] = sensitivity_picture(found, setting)
     return made
 
 
-def tradeoff(found: Reproduction, dataset: str) -> Any:
+def tradeoff(found: Reproduction, dataset: str, judge: str | None = None) -> Any:
+    """By a judge; by default the leading one."""
     curves, paper = {}, {}
-    for method in found.methods:
-        ratio, quality = found.mean_curve(dataset, method)
+    for method in found.methods_on(dataset):
+        ratio, quality = found.mean_curve(dataset, method, judge)
         look = look_of(method)
         curves[look] = (np.array(PAPER_QUANTILES), ratio, quality)
         if values := published(dataset, method):
@@ -216,6 +275,12 @@ def tradeoff(found: Reproduction, dataset: str) -> Any:
 def learned_graph(found: Reproduction, dataset: str) -> Any:
     graph = found.graphs[dataset]
     return graph_figure(graph["variables"], np.array(graph["strengths"]), graph["sensitive"], graph["affected"])
+
+
+def adjacency(found: Reproduction, dataset: str) -> Any:
+    """The true graph beside the learned one."""
+    graph = found.graphs[dataset]
+    return adjacency_pair_figure(graph["variables"], np.array(graph["true"]), np.array(graph["strengths"]))
 
 
 def densities(found: Reproduction, dataset: str) -> Any:

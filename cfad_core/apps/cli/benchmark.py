@@ -13,6 +13,8 @@ from cfad_core.apps.cli.output import TerminalProgress, aligned, shown
 from cfad_core.core.config import DEFAULT_METHODS, preset
 from cfad_core.core.errors import InvalidConfigError
 
+_LEADING = "changing_ratio"  # by the leading judge of the data set
+
 
 def add_to(commands: Commands) -> None:
     benchmark = commands.add_parser("benchmark", help="data sets x methods x seeds")
@@ -27,6 +29,9 @@ def add_to(commands: Commands) -> None:
         "--all",
         action="store_true",
         help="the paper's whole experiment section, into the folder of --out; started again, it goes on",
+    )
+    benchmark.add_argument(
+        "--document", type=Path, metavar="FILE", help="with --all: also put the tables between the marks of this file"
     )
     benchmark.add_argument("--no-images", action="store_true", help="with --all: figures as HTML alone, without SVG")
     benchmark.add_argument(
@@ -45,13 +50,15 @@ def _reproduce(options: argparse.Namespace) -> None:
     from cfad_core.core.files import check_folder
     from cfad_core.figures import check_images
     from cfad_core.paper.plan import reproduce
-    from cfad_core.paper.report import markdown, write_report
+    from cfad_core.paper.report import markdown, read_from, write_into, write_report
 
     if options.datasets or options.methods or options.preset != "fast":
         raise InvalidConfigError(
             "The paper's experiments are fixed: --all cannot be combined with --datasets, --methods or --preset."
         )
     check_folder(options.out)
+    if options.document is not None:
+        read_from(options.document)  # refuses one without the marks now, rather than after hours
     if not options.no_images:
         check_images()
     with TerminalProgress() as progress:
@@ -59,6 +66,8 @@ def _reproduce(options: argparse.Namespace) -> None:
             options.out, options.seeds, workers=options.workers, scheduler=options.scheduler, progress=progress
         )
     write_report(found, options.out, images=not options.no_images)
+    if options.document is not None:
+        write_into(options.document, found)
     print(markdown(found))
     about = found.about
     print(f"{about['runs']} runs ({about['resumed']} of an earlier start) in {about['seconds'] / 60:.1f} minutes.")
@@ -66,8 +75,9 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
+    if options.document is not None:
+        raise InvalidConfigError("--document takes the tables of the paper's experiments: give --all, too.")
     from cfad_core.core.files import check_file, staged_file
-    from cfad_core.paper.plan import JUDGED
     from cfad_core.paper.problems import check_names, run_benchmark
     from cfad_core.runs.tasks import Task, run_many
 
@@ -90,11 +100,14 @@ def _compare(options: argparse.Namespace) -> None:
         "auc_pr": "AUC-PR",
         "auc_roc": "AUC-ROC",
         "macro_f1": "Macro-F1",
-        JUDGED: "outcome changes",
+        _LEADING: "outcome changes",
         "fit_seconds": "seconds",
     }
     print(aligned([["dataset", "method", "seed", *columns.values()], *([*_cells(row, columns)] for row in rows)]))
 
 
 def _cells(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
-    return [row["dataset"], row["method"], str(row["seed"]), *(shown(row[name]) for name in columns)]
+    from cfad_core.paper.problems import JUDGED
+
+    values = {**row, _LEADING: row[JUDGED[row["dataset"]]]}
+    return [row["dataset"], row["method"], str(row["seed"]), *(shown(values[name]) for name in columns)]
