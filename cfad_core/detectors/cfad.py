@@ -145,17 +145,13 @@ def fine_tune(
     twins : (k, n, m), k possible twins of each
     exam : to choose by; None: everything as configured, scores need not be close
     """
-    plain, model = model, copy.deepcopy(model)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        width = _DISCRIMINATOR_WIDTH
-        discriminator = dense_network([model.code_size, width, width, 1], torch.nn.ReLU)
+    model = copy.deepcopy(model)
     draws = torch.stack([model.prepare(some) for some in twins])
-    game = _Game(model, discriminator, (model.prepare(x), draws), config, seed)
+    game = _Game(model, _discriminator(model.code_size, seed), (model.prepare(x), draws), config, seed)
     game.slows_down = exam is None  # the last step is as much worth a look as the first
     weights: Sequence[float] = (0.0,) if exam is None else config.closeness_weights
-    each = game.steps // len(weights)
-    looks, kept = ([] if exam is None else [exam.look(plain)]), []
+    each = -(-game.steps // len(weights))
+    looks, kept = ([] if exam is None else [exam.look(model)]), []
     for k, weight in enumerate(weights):
         game.closeness = weight
         passes = Passes(
@@ -176,6 +172,12 @@ def fine_tune(
     errors, ratios = np.array(looks).T
     choice = Choice(np.array(weights, dtype=np.float64), errors, ratios)
     return FairAutoencoder(model.inputs, *kept[choice.chosen], choice)
+
+
+def _discriminator(code_size: int, seed: int) -> torch.nn.Sequential:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return dense_network([code_size, _DISCRIMINATOR_WIDTH, _DISCRIMINATOR_WIDTH, 1], torch.nn.ReLU)
 
 
 class _Game:
