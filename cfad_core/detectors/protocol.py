@@ -30,7 +30,7 @@ class Detector(Protocol):
 
 
 @runtime_checkable
-class SavedDetector(Detector, Protocol):
+class SavedDetector(Protocol):
     """A detector that can be written down as arrays; its module's ``restore`` reads them back."""
 
     def state(self) -> dict[str, NDArray[np.generic]]:
