@@ -102,9 +102,15 @@ def _shares() -> Floats:
 
 
 def _knots(noise: Floats) -> Floats:
-    """Quantiles of the noise (n,), each beyond the one before; all 0 if it does not vary."""
+    """Quantiles of the noise (n,), each beyond the one before; all 0 if it does not vary.
+
+    Noise that repeats is several quantiles at once, and in the middle of them.
+    """
     spread = float(noise.std()) if len(noise) else 0.0
     if spread == 0.0 or not np.isfinite(spread):
         return np.zeros(_KNOTS)
-    found: Floats = np.quantile(noise, _shares()) + _SMALLEST * spread * np.arange(_KNOTS)
-    return found
+    found = np.quantile(noise, _shares())
+    low, high = (np.searchsorted(found, found, side=side) for side in ("left", "right"))
+    place = np.arange(_KNOTS) - 0.5 * (low + high - 1)  # among those that are the same, from the middle
+    knots: Floats = np.maximum.accumulate(found + _SMALLEST * spread * place)
+    return knots
