@@ -25,6 +25,7 @@ STAGE = "surprise"
 _TAIL = 0.01  # share of normal people on either side, beyond whom z goes straight on
 _KNOTS = 99
 _SMALLEST = 1e-9  # distance between two knots, in spreads of the noise
+_LEAST_UNIT = 0.1  # spreads of the noise that z goes on by beyond the outermost knots, at least
 
 
 @dataclass(frozen=True)
@@ -113,4 +114,7 @@ def _knots(noise: Floats) -> Floats:
     low, high = (np.searchsorted(found, found, side=side) for side in ("left", "right"))
     place = np.arange(_KNOTS) - 0.5 * (low + high - 1)  # among those that are the same, from the middle
     knots: Floats = np.maximum.accumulate(found + _SMALLEST * spread * place)
+    reach = _LEAST_UNIT * spread * float(ndtri(1.0 - _TAIL))  # where nearly all have the same noise, others are far
+    middle = knots[_KNOTS // 2]
+    knots[0], knots[-1] = min(knots[0], middle - reach), max(knots[-1], middle + reach)
     return knots
