@@ -154,7 +154,7 @@ def fine_tune(
     game = _Game(model, discriminator, (model.prepare(x), draws), config, seed)
     game.slows_down = exam is None  # the last step is as much worth a look as the first
     weights: Sequence[float] = (0.0,) if exam is None else config.closeness_weights
-    each = game.steps // len(weights)
+    each = max(min(1, game.steps), game.steps // len(weights))
     looks, kept = ([] if exam is None else [exam.look(plain)]), []
     for k, weight in enumerate(weights):
         game.closeness = weight
