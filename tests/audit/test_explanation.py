@@ -29,7 +29,7 @@ class Stretched:
 
     draws = False
 
-    def twins(self, x: Floats, draw: int = 0, /) -> Floats:  # noqa: ARG002 - there is nothing to draw
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         twins: Floats = x * np.array([-1.0, *(3.0 for _ in range(x.shape[1] - 1))])
         return twins
 
@@ -125,8 +125,9 @@ def test_parts_that_are_a_sum_add_up_to_the_score(everything: AuditResult) -> No
     kinds = {method: explained(everything, method).kind for method in everything.scores}
     assert {method for method, kind in kinds.items() if kind == "sum"} == SUMS
     for method in SUMS:
-        found = explained(everything, method).parts.sum(axis=1)
-        np.testing.assert_allclose(found, everything.scores[method].factual, rtol=1e-9)
+        found, whose = explained(everything, method), method.removesuffix("-rank")  # a rank is explained as its base is
+        assert found.is_shared == (whose != method)
+        np.testing.assert_allclose(found.parts.sum(axis=1), everything.scores[whose].factual, rtol=1e-9)
 
 
 def test_the_explanation_outlives_the_audit(everything: AuditResult, mixed: AuditResult, tmp_path: Path) -> None:
