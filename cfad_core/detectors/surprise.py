@@ -4,9 +4,9 @@ The causal model takes every cell apart into what the causes make of it and what
 part is its noise e; its surprise is ``z(e)^2``, where z makes the noise of normal people a standard normal number. A
 level's is ``-2 log p`` of it, given the causes. The score is the sum over all variables, so it comes with its reasons.
 
-Noise is what a twin keeps, so numbers mostly have the same surprise in both groups. Where the groups' noises differ in
-shape, a twin keeps its rank alone, and a level's probability differs between the groups wherever the sensitive
-attribute reaches it: so the score is the mean of a person's and of their twins'.
+Noise is what a twin keeps (or its rank, where the groups' noises differ in shape), so numbers have the same surprise in
+both groups. A level's probability differs between the groups wherever the sensitive attribute reaches it: there the
+score is the mean of a person's and of their twins'.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ class SurpriseDetector:
 
     def explain_people(self, people: Floats) -> Floats:
         """By column, (n, m); a variable of several columns has its surprise in the first one."""
+        here = self._surprise(people)
+        if not self.causes.draws:  # noise is all there is, and a twin's is the same
+            return here
         there = mean_over_twins(self._surprise, people, self.causes, self.draws)
-        return 0.5 * (self._surprise(people) + there)
+        return 0.5 * (here + there)
 
     def _surprise(self, people: Floats) -> Floats:
         noise, levels = self.causes.oddness(people)
