@@ -18,7 +18,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_variance, score_people
-from cfad_core.detectors.registry import METHODS, module_of, needed
+from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, RANK, module_of, needed
 
 COLUMNS = 19
 
@@ -32,23 +32,33 @@ def rows_of(n: int) -> TrainingRows:
     return TrainingRows(x, x + 0.2, rng.choice([-1.0, 1.0], n), alike_by_variance(x, names))
 
 
-def twins_of(people: Floats) -> Floats:
-    """A little to the side, and back from there."""
-    twins = people + 0.2 * np.sign(-people[:, :1])
-    twins[:, 0] = -people[:, 0]
-    return twins
+class Sideways:
+    """A causal model that takes no time: twins are a little to the side, and all that people have is noise."""
+
+    draws = True
+
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
+        """A little to the side, and back from there; every draw a little further."""
+        twins = x + 0.2 * (1 + draw) * np.sign(-x[:, :1])
+        twins[:, 0] = -x[:, 0]
+        return twins
+
+    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+        """The attributes themselves, and no levels."""
+        return x[:, 1:].copy(), np.zeros((len(x), x.shape[1] - 1))
 
 
 def main() -> None:
     """Print a line for each method and number of rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[12_000, 48_000])
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=[*PLAIN_METHODS, f"ae{RANK}"])
     options = parser.parse_args()
     for n in options.rows:
         rows, fitted = rows_of(n), dict[str, AnyDetector]()
         people = np.column_stack([rows.sensitive, rows.x])
-        task = Fitting(AuditConfig(), {}, twins_of, rows, Progress())
+        causes = Sideways()
+        task = Fitting(AuditConfig(), {}, causes, rows, Progress(), causes.twins)
         for method in needed(options.methods):
             start = time.perf_counter()
             fitted[method] = module_of(method).fit(task.after(fitted))

@@ -337,7 +337,7 @@ def _check_methods(config: AuditConfig, foreign: Mapping[str, Any]) -> None:
     everything = AuditConfig(methods=tuple(METHODS))
     taken = {"uncertainty", *METHODS, *stages(everything, knows_truth=False)}
     for name, detector in foreign.items():
-        if name.casefold().replace("-", "") in taken or not METHOD_NAME.fullmatch(name):
+        if {name.casefold(), name.casefold().replace("-", "")} & taken or not METHOD_NAME.fullmatch(name):
             raise InvalidConfigError(
                 "A detector of your own needs a name of letters, digits, '_' and '-' that the audit does not use "
                 f"itself ({', '.join(METHODS)}, or a stage's); got '{name}'."

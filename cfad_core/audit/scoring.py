@@ -141,7 +141,7 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
     here, shown = scorer(people), scorer(result.model.twins(people))
     others = [scorer(result.model.twins(people, UNSEEN + draw)) for draw in range(draws)] if draws > 1 else [shown]
     columns: dict[str, NDArray[Any]] = {}
-    for method in methods:
+    for method in scorer.methods:
         threshold = result.report(method).threshold
         flagged = here[method] > threshold
         columns[f"{method}_score"] = here[method]

@@ -150,11 +150,12 @@ class StructuralModel:
             raise InvalidDataError("This causal model has mechanisms only for what the sensitive attribute reaches.")
         cells = self.layout.cells(x)
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
+        group = cells[:, 0].astype(np.intp)
         noise, levels = np.full((len(x), x.shape[1] - 1), np.nan), np.zeros((len(x), x.shape[1] - 1))
         for i, mechanism in self.mechanisms.items():
             column = _columns(self.layout.shapes[i])[0] - 1
             if not drawn or self.drawn_columns[column]:
-                found = mechanism.oddness(cells[:, i], functions)
+                found = mechanism.oddness(cells[:, i], functions, group)
                 noise[:, column], levels[:, column] = found.noise, found.levels
         return noise, levels
 

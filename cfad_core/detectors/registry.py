@@ -148,7 +148,7 @@ METHODS: dict[str, Method] = {
         parts="how badly CFAD reconstructs it in a person and in their twin",
     ),
     "surprise": Method(
-        Look("Surprise", 7, "longdash", "star"),
+        Look("Surprise", 7, "longdash", "bowtie"),
         "How unusual every cell of a person is for somebody with the same causes; it needs the sensitive attribute and "
         "the causal model when it scores.",
         module="surprise",

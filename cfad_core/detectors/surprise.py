@@ -4,8 +4,9 @@ The causal model takes every cell apart into what the causes make of it and what
 part is its noise e; its surprise is ``z(e)^2``, where z makes the noise of normal people a standard normal number. A
 level's is ``-2 log p`` of it, given the causes. The score is the sum over all variables, so it comes with its reasons.
 
-Noise is what a twin keeps, so numbers have the same surprise in both groups. A level's probability differs between the
-groups wherever the sensitive attribute reaches it: there the score is the mean of a person's and of their twins'.
+Noise is what a twin keeps (or its rank, where the groups' noises differ in shape), so numbers have the same surprise in
+both groups. A level's probability differs between the groups wherever the sensitive attribute reaches it: there the
+score is the mean of a person's and of their twins'.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ STAGE = "surprise"
 _TAIL = 0.01  # share of normal people on either side, beyond whom z goes straight on
 _KNOTS = 99
 _SMALLEST = 1e-9  # distance between two knots, in spreads of the noise
+_LEAST_UNIT = 0.1  # spreads of the noise that z goes on by beyond the outermost knots, at least
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,18 @@ def _shares() -> Floats:
 
 
 def _knots(noise: Floats) -> Floats:
-    """Quantiles of the noise (n,), each beyond the one before; all 0 if it does not vary."""
+    """Quantiles of the noise (n,), each beyond the one before; all 0 if it does not vary.
+
+    Noise that repeats is several quantiles at once, and in the middle of them.
+    """
     spread = float(noise.std()) if len(noise) else 0.0
     if spread == 0.0 or not np.isfinite(spread):
         return np.zeros(_KNOTS)
-    found: Floats = np.quantile(noise, _shares()) + _SMALLEST * spread * np.arange(_KNOTS)
-    return found
+    found = np.quantile(noise, _shares())
+    low, high = (np.searchsorted(found, found, side=side) for side in ("left", "right"))
+    place = np.arange(_KNOTS) - 0.5 * (low + high - 1)  # among those that are the same, from the middle
+    knots: Floats = np.maximum.accumulate(found + _SMALLEST * spread * place)
+    reach = _LEAST_UNIT * spread * float(ndtri(1.0 - _TAIL))  # where nearly all have the same noise, others are far
+    middle = knots[_KNOTS // 2]
+    knots[0], knots[-1] = min(knots[0], middle - reach), max(knots[-1], middle + reach)
+    return knots

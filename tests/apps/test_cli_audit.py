@@ -12,7 +12,7 @@ import pytest
 
 from cfad_core.apps import cli
 from cfad_core.audit.folder import load_audit
-from cfad_core.core.config import AuditConfig
+from cfad_core.core.config import DEFAULT_METHODS, AuditConfig
 from cfad_core.data.sets.synthetic import SyntheticData, generate_synthetic
 from tests.apps.commands import ROOT, audit_arguments
 from tests.apps.pages import mixed_people
@@ -47,7 +47,7 @@ def test_audit_score_and_counterfactuals(table: Path, tmp_path: Path, capsys: py
     scores = pd.read_csv(tmp_path / "scores.csv")
     assert len(scores) == 500
     kinds = ("score", "flag", "score_counterfactual", "change", "reasons")
-    assert list(scores.columns) == [f"{method}_{kind}" for method in ("ae", "cfad", "twin") for kind in kinds]
+    assert list(scores.columns) == [f"{method}_{kind}" for method in DEFAULT_METHODS for kind in kinds]
     assert scores["ae_reasons"].str.fullmatch(r"((schooling|income|debt) \d+ %(, |$)){1,3}").all()
     threshold = text["methods"]["cfad"]["threshold"]
     assert ((scores["cfad_score"] > threshold) == scores["cfad_flag"]).all()
@@ -77,7 +77,7 @@ def test_a_twin_that_is_written_gets_the_score_that_was_said(tmp_path: Path) -> 
         scored = tmp_path / f"scores of {name}.csv"
         assert cli.main(["score", str(out), str(tmp_path / f"{name}.csv"), "--out", str(scored)]) == 0
         found[name] = pd.read_csv(scored)
-    for method in ("ae", "cfad", "twin"):
+    for method in DEFAULT_METHODS:
         expected = found["mixed"][f"{method}_score_counterfactual"]
         np.testing.assert_allclose(found["twins"][f"{method}_score"], expected, rtol=1e-9, atol=1e-9)
     people, twins = pd.read_csv(table), pd.read_csv(tmp_path / "twins.csv")

@@ -177,7 +177,7 @@ def test_a_new_group_metric_is_everywhere(done: tuple[str, str], home: Path, mon
     printed = command_summary(result).splitlines()
     (header,) = [line for line in printed if line.split()[:2] == ["method", "group"]]
     assert header.endswith("not flagged")
-    lines = [line.split() for line in printed if line.startswith("cfad")]
+    lines = [line.split() for line in printed if line.startswith("cfad ")]
     for name, rate in rates.items():
         (row,) = [line for line in lines if line[1] == name]
         assert row[-1] == f"{rate:.3f}"

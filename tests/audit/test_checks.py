@@ -10,6 +10,7 @@ import pytest
 
 from cfad_core.audit import checks
 from cfad_core.audit.checks import ModelChecks, check_model
+from cfad_core.audit.judging import UNSEEN
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.mechanisms import Category
 from cfad_core.core.arrays import Floats
@@ -105,7 +106,7 @@ def test_couplings_span_what_data_cannot_decide() -> None:
 
     def ratio(way: str | None, column: int, threshold: float) -> float:
         changed = [
-            (model.twins(people, draw, coupling=way)[:, column] > threshold) != (people[:, column] > threshold)  # type: ignore[arg-type]
+            (model.twins(people, UNSEEN + draw, coupling=way)[:, column] > threshold) != (people[:, column] > threshold)  # type: ignore[arg-type]
             for draw in range(4)
         ]
         return float(np.mean(changed))

@@ -21,7 +21,20 @@ from cfad_core.detectors.twin import TwinDetector
 from tests.audit.worlds import make_jobs
 from tests.conftest import make_people
 
-SUMS = {"pca", "ae", "fairod", "cfad", "twin"}
+SUMS = {f"{name}{rank}" for name in ("pca", "ae", "fairod", "cfad", "twin", "surprise") for rank in ("", "-rank")}
+
+
+class Stretched:
+    """A causal model by which twins are in the other group, and have three times as much of everything."""
+
+    draws = False
+
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
+        twins: Floats = x * np.array([-1.0, *(3.0 for _ in range(x.shape[1] - 1))])
+        return twins
+
+    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+        raise AssertionError("twin scoring does not ask for it")
 
 
 @dataclass(frozen=True)
@@ -112,8 +125,9 @@ def test_parts_that_are_a_sum_add_up_to_the_score(everything: AuditResult) -> No
     kinds = {method: explained(everything, method).kind for method in everything.scores}
     assert {method for method, kind in kinds.items() if kind == "sum"} == SUMS
     for method in SUMS:
-        found = explained(everything, method).parts.sum(axis=1)
-        np.testing.assert_allclose(found, everything.scores[method].factual, rtol=1e-9)
+        found, whose = explained(everything, method), method.removesuffix("-rank")  # a rank is explained as its base is
+        assert found.is_shared == (whose != method)
+        np.testing.assert_allclose(found.parts.sum(axis=1), everything.scores[whose].factual, rtol=1e-9)
 
 
 def test_the_explanation_outlives_the_audit(everything: AuditResult, mixed: AuditResult, tmp_path: Path) -> None:
@@ -180,7 +194,7 @@ def test_who_is_normal(mixed: AuditResult) -> None:
 def test_twin_scoring_by_a_detector_that_is_no_sum(mixed: AuditResult) -> None:
     """The person is changed, and with them their twin."""
     base = Weighted(weights_on(mixed, {"income": 1.0}))
-    twin = TwinDetector(base, lambda people: people * np.array([-1.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]), "mean")
+    twin = TwinDetector(base, Stretched(), "mean")
     assert isinstance(twin, PeopleDetector)
     parts = explained(scored_by(mixed, twin), "pca").parts
     np.testing.assert_allclose(parts, 2.0 * explained(scored_by(mixed, base), "pca").parts, rtol=1e-9, atol=1e-9)
@@ -210,7 +224,9 @@ def test_detectors_of_other_libraries_are_explained_while_they_are_here(measured
     assert "lof_reasons" not in score_rows(again, table)
     with pytest.raises(InvalidConfigError, match="^The detector of 'lof' is not saved with the audit"):
         explain_rows(again, table, "lof")
-    with pytest.raises(InvalidConfigError, match="^The audit has no method 'none'; it has: ae, cfad, twin, lof"):
+    with pytest.raises(
+        InvalidConfigError, match="^The audit has no method 'none'; it has: ae, cfad, twin, surprise, lof"
+    ):
         explain_rows(again, table, "none")
 
 

@@ -22,7 +22,7 @@ from tests.audit.worlds import EVERYTHING, PCA, QUICK, ROLES, codes
 from tests.conftest import Recorder, make_people
 
 STAGES = [
-    *("discovery", "mechanisms", "autoencoder", "fair fine-tuning"),
+    *("discovery", "mechanisms", "autoencoder", "fair fine-tuning", "surprise"),
     *("subsample models", "judging", "evaluation", "checks"),
 ]
 
@@ -47,7 +47,7 @@ def test_an_audit_holds_what_pages_show(result: AuditResult) -> None:
     assert len(result.provenance.data_digest) == 64
     assert result.provenance.versions["torch"]
     assert list(result.provenance.seconds) == [
-        *("discovery", "autoencoder", "fair fine-tuning"),
+        *("discovery", "tuning model", "autoencoder", "fair fine-tuning", "surprise"),
         *("subsamples", "evaluation", "checks"),
     ]
 
@@ -158,7 +158,7 @@ def test_the_paper_preset_runs(tmp_path: Path) -> None:
     assert not found.is_of_older_engine
     assert (found.stability, found.checks, found.judges) == (None, None, 1)  # it would take too long
     judged = ["judge: discovery", "judge: refit"]
-    rest = ["autoencoder", "fair fine-tuning", "judging", "evaluation"]
+    rest = ["autoencoder", "fair fine-tuning", "surprise", "judging", "evaluation"]
     assert recorder.stages() == ["discovery", "refit", *judged, *rest] == list(stages(config, knows_truth=False))
     report = found.report("cfad")
     assert (report.intervals, report.bounds_at(report.threshold)) == (None, None)
@@ -217,8 +217,9 @@ def test_other_libraries_detectors_are_audited(tmp_path: Path) -> None:
     save_audit(found, tmp_path / "audit")
     again = load_audit(tmp_path / "audit")
     assert summary(again) == summary(found)
-    assert list(score_rows(again, make_people(10, seed=1)).columns)[::4] == ["pca_score"]
-    for name in ("twin", "PCA", "OC-SVM", "evaluation", "a b", "www.x", ""):
+    parts = ("score", "flag", "score_counterfactual", "change", "reasons")
+    assert list(score_rows(again, make_people(10, seed=1)).columns) == [f"pca_{part}" for part in parts]
+    for name in ("twin", "PCA", "OC-SVM", "evaluation", "ae-rank", "AE-rank", "ocsvm-Rank", "a b", "www.x", ""):
         with pytest.raises(InvalidConfigError, match="needs a name of letters"):
             run_audit(make_people(500, seed=4), ROLES, pca, detectors={name: LocalOutlierFactor(novelty=True)})
 

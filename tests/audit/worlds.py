@@ -38,7 +38,7 @@ SUBSAMPLED = AuditConfig(subsamples=4, detector=DetectorConfig(width=8, epochs=2
 PCA = SUBSAMPLED.replace(methods=("pca",))
 JOBS = PCA.replace(knowledge=Knowledge(tiers=(("group",), ("job",), ("schooling", "income"), ("debt",))))
 
-AUDITED = ("ae", "cfad", "twin", "lof")  # the methods of the fixture ``measured``
+AUDITED = ("ae", "cfad", "twin", "surprise", "lof")  # the methods of the fixture ``measured``
 EDGES = (("S", "A"), ("S", "B"), ("A", "B"))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,19 +16,54 @@ from cfad_core.core.progress import Progress
 from cfad_core.detectors.protocol import (
     BLOCK,
     AnyDetector,
+    Causes,
     Detector,
     Fitting,
+    PeopleDetector,
     SavedDetector,
     State,
     Surroundings,
     TrainingRows,
+    TwinMap,
     alike_by_variance,
+    score_people,
 )
 from cfad_core.detectors.registry import DetectorModule
 
 PLANE = np.array([[1.0, -0.5, 0.8, 0.3, -1.0], [0.2, 1.0, -0.6, 0.9, 0.4]])
 OFF_THE_PLANE = np.array([3.0, -3.0, 3.0, -3.0, 3.0])
 FAR_OUTSIDE = np.array([[1e3] * 5, [-1e3] * 5, [1e12, -1e12, 0.0, 0.0, 0.0], [1e300] * 5])
+
+
+@runtime_checkable
+class SavedRowDetector(Detector, SavedDetector, Protocol):
+    """A detector of rows that can be saved."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A causal model in which the group moves every attribute by as much, and all else is noise.
+
+    Attributes
+    ----------
+    draws : whether further draws move people further
+    """
+
+    draws: bool = False
+
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
+        """In the other group; the twin of a twin is the person."""
+        twins = x.copy()
+        twins[:, 0] = -x[:, 0]
+        twins[:, 1:] -= (2.0 + (draw if self.draws else 0)) * x[:, :1]
+        return twins
+
+    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+        noise = x[:, 1:] - x[:, :1]
+        return noise, np.zeros_like(noise)
+
+
+MOVED = Moved()
 
 
 def near_the_plane(n: int = 300, seed: int = 0) -> Floats:
@@ -44,29 +81,23 @@ def training_rows(x: Floats, sensitive: Floats | None = None) -> TrainingRows:
     return TrainingRows(x, x + 2.0, sensitive, alike_by_variance(x, names))
 
 
-def twins_of(people: Floats) -> Floats:
-    """In the other group, and with every attribute moved by as much; the twin of a twin is the person."""
-    twins = people.copy()
-    twins[:, 0] = -people[:, 0]
-    twins[:, 1:] -= 2.0 * people[:, :1]
-    return twins
-
-
 def fitting(
     rows: TrainingRows,
     config: AuditConfig,
     *,
     fitted: Mapping[str, AnyDetector] | None = None,
     progress: Progress | None = None,
+    causes: Causes = MOVED,
+    other_twins: TwinMap | None = None,
 ) -> Fitting:
     """What a detector is fitted with."""
-    return Fitting(config, fitted or {}, twins_of, rows, progress or Progress())
+    return Fitting(config, fitted or {}, causes, rows, progress or Progress(), other_twins)
 
 
-def restored(module: DetectorModule, state: State) -> SavedDetector:
+def restored(module: DetectorModule, state: State) -> SavedRowDetector:
     """What stands on its own state alone."""
-    found = module.restore(state, Surroundings(AuditConfig(), {}, twins_of))
-    assert isinstance(found, SavedDetector)
+    found = module.restore(state, Surroundings(AuditConfig(), {}, MOVED))
+    assert isinstance(found, SavedRowDetector)
     return found
 
 
@@ -81,7 +112,18 @@ def assert_rows_are_scored_alone(detector: Detector, x: Floats, seed: int) -> No
         assert (detector.anomaly_score(np.tile(x[row], (BLOCK, 1))) == together[row]).all()
 
 
-def assert_saving_keeps_every_bit(detector: SavedDetector, module: DetectorModule, x: Floats) -> None:
+def assert_people_are_scored_alone(detector: PeopleDetector, people: Floats, seed: int) -> None:
+    """As ``assert_rows_are_scored_alone``, of whole people."""
+    together = score_people(detector, people)
+    assert together.shape == (len(people),)
+    order = np.random.default_rng(seed).permutation(len(people))
+    assert np.array_equal(score_people(detector, people[order]), together[order])
+    for row in order[:3]:
+        assert score_people(detector, people[row : row + 1])[0] == together[row]
+        assert (score_people(detector, np.tile(people[row], (BLOCK, 1))) == together[row]).all()
+
+
+def assert_saving_keeps_every_bit(detector: SavedRowDetector, module: DetectorModule, x: Floats) -> None:
     """Through a file of numbers, without pickled code."""
     again = restored(module, saved_and_read(detector))
     assert type(again) is type(detector)

@@ -41,7 +41,7 @@ def model() -> Autoencoder:
 
 def test_fine_tuning_leaves_the_plain_model_alone(model: Autoencoder) -> None:
     before = model.anomaly_score(rows())
-    fair = fine_tune(model, rows(), other_world(rows()), CONFIG, seed=0, progress=Progress())
+    fair = fine_tune(model, rows(), other_world(rows())[None], CONFIG, seed=0, progress=Progress())
     assert np.array_equal(model.anomaly_score(rows()), before)
     assert not np.array_equal(fair.anomaly_score(rows()), before)
 
@@ -53,7 +53,8 @@ def game(model: Autoencoder, **changes: Any) -> cfad._Game:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         discriminator = dense_network([2, 8, 8, 1], torch.nn.ReLU)
-    return cfad._Game(torch_model, discriminator, torch_model.prepare(x), torch_model.prepare(other_world(x)), config)
+    worlds = torch_model.prepare(x), torch_model.prepare(other_world(x))[None]
+    return cfad._Game(torch_model, discriminator, worlds, config, seed=0)
 
 
 def test_the_discriminator_is_trained(model: Autoencoder) -> None:
@@ -82,7 +83,7 @@ def test_the_encoder_fools_the_discriminator(model: Autoencoder) -> None:
     """With the encoder free to move, the codes of people and of their twins get harder to distinguish."""
     config = CONFIG.replace(fair_epochs=60, fair_learning_rate=3e-3, fairness_weight=5.0)
     x, other = rows(), other_world(rows())
-    fair = fine_tune(model, x, other, config, seed=0, progress=Progress())
+    fair = fine_tune(model, x, other[None], config, seed=0, progress=Progress())
 
     def gap(detector: Autoencoder) -> float:
         with torch.no_grad():
@@ -105,7 +106,7 @@ def test_the_module_tunes_the_plain_autoencoder_with_the_rows_and_their_twins(mo
     given = TrainingRows(people.x, other_world(people.x), people.sensitive, people.inputs)
     config = AuditConfig(seed=4, detector=CONFIG)
     fair = cfad.fit(fitting(given, config, fitted={"ae": model}))
-    expected = fine_tune(model, given.x, given.counterfactual, CONFIG, seed=4, progress=Progress())
+    expected = fine_tune(model, given.x, given.counterfactual[None], CONFIG, seed=4, progress=Progress())
     assert np.array_equal(fair.anomaly_score(rows()), expected.anomaly_score(rows()))
     assert_rows_are_scored_alone(fair, rows(1500, seed=1), seed=0)
     assert_saving_keeps_every_bit(fair, cfad, rows())
@@ -114,5 +115,5 @@ def test_the_module_tunes_the_plain_autoencoder_with_the_rows_and_their_twins(mo
 def test_fine_tuning_can_be_cancelled(model: Autoencoder) -> None:
     recorder = Recorder(stop_in="fair fine-tuning")
     with pytest.raises(AuditCancelled, match="fair fine-tuning"):
-        fine_tune(model, rows(), rows(), CONFIG, seed=0, progress=recorder)
+        fine_tune(model, rows(), rows()[None], CONFIG, seed=0, progress=recorder)
     assert len(recorder.heard) == 1

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from cfad_core.core.arrays import Floats
 from cfad_core.core.config import (
     DEFAULT_METHODS,
     AuditConfig,
@@ -15,11 +16,14 @@ from cfad_core.core.config import (
     FairodConfig,
 )
 from cfad_core.core.errors import AuditCancelled, InvalidConfigError
+from cfad_core.core.looks import Look
 from cfad_core.detectors import dcfod
-from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, SavedDetector, score_people
+from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, SavedDetector, Surroundings, score_people
+from cfad_core.detectors.rank import Ranking
 from cfad_core.detectors.registry import (
     METHOD_NAME,
     METHODS,
+    PLAIN_METHODS,
     check_known,
     help_of,
     label_of,
@@ -29,10 +33,14 @@ from cfad_core.detectors.registry import (
 )
 from tests.conftest import Recorder
 from tests.detectors.promises import (
+    MOVED,
+    SavedRowDetector,
+    assert_people_are_scored_alone,
     assert_rows_are_scored_alone,
     assert_saving_keeps_every_bit,
     fitting,
     near_the_plane,
+    saved_and_read,
     training_rows,
 )
 
@@ -46,8 +54,13 @@ TINY = AuditConfig(
         fairad=FairadConfig(width=8, steps=5, batch_size=64),
     ),
 )
+PLAIN = ["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "fairad", "cfad", "twin", "surprise"]
+RANKS = [f"{method}-rank" for method in PLAIN]
 FITTED = [method for method in METHODS if METHODS[method].stage is not None]
+OF_PEOPLE = ["twin", "surprise", *RANKS]  # they see the sensitive attribute when they score
 EVERY_FITTED = pytest.mark.parametrize("method", FITTED)
+EVERY_SAVED = pytest.mark.parametrize("method", [*FITTED, *RANKS])
+EVERY_METHOD = pytest.mark.parametrize("method", [*PLAIN, *RANKS])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,10 +78,8 @@ def fitted() -> dict[str, AnyDetector]:
     return found
 
 
-def saved(fitted: dict[str, AnyDetector], method: str) -> SavedDetector:
-    found = fitted[method]
-    assert isinstance(found, SavedDetector)
-    return found
+def some_people(n: int = 300, seed: int = 1) -> Floats:
+    return np.column_stack([np.where(np.arange(n) % 3 == 0, 1.0, -1.0), near_the_plane(n, seed)])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +91,10 @@ def saved(fitted: dict[str, AnyDetector], method: str) -> SavedDetector:
         (("twin", "cfad", "ae"), ["ae", "cfad", "twin"]),
         (("iforest", "pca"), ["pca", "iforest"]),
         (("twin", "dcfod"), ["ae", "dcfod", "cfad", "twin"]),
-        (tuple(METHODS), ["pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "fairad", "cfad", "twin"]),
+        (("cfad-rank",), ["ae", "cfad", "cfad-rank"]),
+        (("twin-rank", "surprise"), ["ae", "cfad", "twin", "surprise", "twin-rank"]),
+        (("surprise-rank", "pca-rank"), ["pca", "surprise", "pca-rank", "surprise-rank"]),
+        (tuple(METHODS), [*PLAIN, *RANKS]),
     ],
 )
 def test_what_others_start_from_is_fitted_first(methods: tuple[str, ...], expected: list[str]) -> None:
@@ -88,16 +102,32 @@ def test_what_others_start_from_is_fitted_first(methods: tuple[str, ...], expect
 
 
 def test_unknown_methods_are_refused_and_the_known_ones_listed() -> None:
-    message = r"^Unknown method: svm, x\. Known: pca, ocsvm, iforest, ae, dcfod, fairod, fairad, cfad, twin\.$"
-    with pytest.raises(InvalidConfigError, match=message):
+    known = ", ".join([*PLAIN, *RANKS])
+    with pytest.raises(InvalidConfigError, match=rf"^Unknown method: svm, x\. Known: {known}\.$"):
         check_known(["ae", "svm", "x"])
+    for rank in ("xyz-rank", "ae-rank-rank", "-rank"):
+        with pytest.raises(InvalidConfigError, match=rf"^Unknown method: {rank}\. Known: {known}\.$"):
+            needed(("ae", rank))
     with pytest.raises(InvalidConfigError, match=r"^Unknown method: svm\."):
         needed(("ae", "svm"))
 
 
-def test_every_method_but_twin_scoring_learns_something() -> None:
-    assert set(FITTED) == set(METHODS) - {"twin"}
-    assert set(DEFAULT_METHODS) <= set(METHODS)
+def test_every_method_but_twin_scoring_and_ranks_has_a_stage() -> None:
+    assert set(FITTED) == set(METHODS) - {"twin", *RANKS}
+    assert set(DEFAULT_METHODS) <= set(PLAIN)
+
+
+def test_every_plain_method_has_its_rank() -> None:
+    assert list(METHODS) == [*PLAIN, *RANKS]
+    assert list(PLAIN_METHODS) == PLAIN
+    assert [method for method in METHODS if METHODS[method].is_rank] == RANKS
+    for name in PLAIN:
+        plain, rank = METHODS[name], METHODS[f"{name}-rank"]
+        assert rank.base == name
+        assert (rank.stage, rank.cost, rank.learns_both) == (None, 0.0, False)
+        assert rank.needs_twins == plain.needs_twins
+        assert rank.look == Look(f"{plain.look.label} rank", plain.look.color, "dot", "x")
+        assert module_of(f"{name}-rank") == Ranking(name)
 
 
 def test_what_a_method_starts_from_comes_before_it() -> None:
@@ -115,7 +145,7 @@ def test_stages_have_names_of_their_own_and_take_time() -> None:
 
 
 def test_labels_and_helps() -> None:
-    assert [label_of(method) for method in METHODS] == [
+    assert [label_of(method) for method in PLAIN] == [
         "PCA",
         "OC-SVM",
         "iForest",
@@ -125,7 +155,9 @@ def test_labels_and_helps() -> None:
         "FairAD",
         "CFAD",
         "Twin",
+        "Surprise",
     ]
+    assert [label_of(method) for method in RANKS] == [f"{label_of(method)} rank" for method in PLAIN]
     assert len({help_of(method) for method in METHODS}) == len(METHODS)
     assert all(help_of(method).endswith(".") for method in METHODS)
 
@@ -138,23 +170,43 @@ def test_another_librarys_detector_has_a_look_of_its_name_alone() -> None:
     assert look_of("\ud800").label == "\ud800"  # what is no text at all is a name, too
 
 
-def test_only_twin_scoring_looks_at_whole_people(fitted: dict[str, AnyDetector]) -> None:
-    assert {name for name, detector in fitted.items() if isinstance(detector, PeopleDetector)} == {"twin"}
+def test_who_looks_at_whole_people(fitted: dict[str, AnyDetector]) -> None:
+    assert {name for name, detector in fitted.items() if isinstance(detector, PeopleDetector)} == set(OF_PEOPLE)
     x = near_the_plane(20, seed=1)
     first, second = (np.column_stack([np.full(20, sign), x]) for sign in (-1.0, 1.0))
-    for name in FITTED:  # nobody else sees the sensitive attribute
-        assert np.array_equal(score_people(fitted[name], first), score_people(fitted[name], second))
-    assert not np.array_equal(score_people(fitted["twin"], first), score_people(fitted["twin"], second))
+    for name, detector in fitted.items():  # nobody else sees the sensitive attribute
+        same = np.array_equal(score_people(detector, first), score_people(detector, second))
+        assert same == (name not in OF_PEOPLE), name
 
 
-@EVERY_FITTED
+@EVERY_METHOD
 def test_rows_are_scored_alone(fitted: dict[str, AnyDetector], method: str) -> None:
-    assert_rows_are_scored_alone(saved(fitted, method), near_the_plane(1500, seed=1), seed=0)
+    detector = fitted[method]
+    if isinstance(detector, PeopleDetector):
+        assert_people_are_scored_alone(detector, some_people(1500), seed=0)
+    else:
+        assert_rows_are_scored_alone(detector, near_the_plane(1500, seed=1), seed=0)
 
 
-@EVERY_FITTED
+@EVERY_SAVED
 def test_saving_keeps_every_bit(fitted: dict[str, AnyDetector], method: str) -> None:
-    assert_saving_keeps_every_bit(saved(fitted, method), module_of(method), near_the_plane(seed=1))
+    before = fitted[method]
+    assert isinstance(before, SavedDetector)
+    state = saved_and_read(before)
+    again = module_of(method).restore(state, Surroundings(TINY, fitted, MOVED))
+    assert type(again) is type(before)
+    assert isinstance(again, SavedDetector)
+    assert np.array_equal(score_people(again, some_people()), score_people(before, some_people()))
+    assert set(again.state()) == set(state)
+    for name, array in again.state().items():
+        assert np.array_equal(array, state[name])
+
+
+def test_what_stands_on_its_own_state_needs_nothing_else(fitted: dict[str, AnyDetector]) -> None:
+    for method, detector in fitted.items():
+        assert isinstance(detector, SavedRowDetector) == (method not in OF_PEOPLE)
+        if isinstance(detector, SavedRowDetector):
+            assert_saving_keeps_every_bit(detector, module_of(method), near_the_plane(seed=1))
 
 
 @EVERY_FITTED
@@ -163,10 +215,9 @@ def test_fitting_reports_under_its_stage_to_the_end_and_changes_nothing(
 ) -> None:
     rows, recorder = training_rows(near_the_plane()), Recorder()
     again = module_of(method).fit(fitting(rows, TINY, fitted=fitted, progress=recorder))
-    assert isinstance(again, SavedDetector)
     assert recorder.stages() == [METHODS[method].stage]
     assert recorder.heard[-1][1] == recorder.heard[-1][2]
-    assert np.array_equal(again.anomaly_score(rows.x), saved(fitted, method).anomaly_score(rows.x))
+    assert np.array_equal(score_people(again, some_people()), score_people(fitted[method], some_people()))
     assert np.array_equal(rows.x, near_the_plane())
 
 

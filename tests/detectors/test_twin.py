@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from cfad_core.detectors.protocol import AnyDetector, Detector, InputScaling, Pe
 from cfad_core.detectors.protocol import explain_people as explain
 from cfad_core.detectors.protocol import score_people as score
 from cfad_core.detectors.twin import TwinDetector, twin_score
-from tests.detectors.promises import fitting, near_the_plane, training_rows, twins_of
+from tests.detectors.promises import MOVED, assert_people_are_scored_alone, fitting, near_the_plane, training_rows
 
 SCORES = hnp.arrays(np.float64, (2, 5), elements=st.floats(0.0, 1e6))
 RULES: tuple[TwinRule, ...] = ("mean", "max", "min")
@@ -39,11 +41,23 @@ def people(n: int = 40, seed: int = 0) -> Floats:
     return np.column_stack([rng.choice([-1.0, 1.0], n), rng.integers(-20, 20, (n, 3)) / 4.0])
 
 
-def first_moved(some: Floats) -> Floats:
-    """Twins differ in the first attribute, by 2."""
-    twins = some.copy()
-    twins[:, 0], twins[:, 1] = -some[:, 0], some[:, 1] - 2.0 * some[:, 0]
-    return twins
+@dataclass(frozen=True)
+class FirstMoved:
+    """Twins differ in the first attribute, by 2; where there are several, by 2, 3, 4, ..."""
+
+    draws: bool = False
+
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
+        twins = x.copy()
+        twins[:, 0], twins[:, 1] = -x[:, 0], x[:, 1] - (2.0 + draw) * x[:, 0]
+        return twins
+
+    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+        raise AssertionError("twin scoring does not ask for it")
+
+
+FIRST_MOVED = FirstMoved()
+first_moved = FIRST_MOVED.twins
 
 
 @given(SCORES, st.sampled_from(RULES))
@@ -58,7 +72,7 @@ def test_rules_by_hand(rule: TwinRule, expected: list[float]) -> None:
 
 @EVERY_RULE
 def test_a_person_and_their_twin_get_the_same_score_to_the_last_bit(rule: TwinRule) -> None:
-    detector, some = TwinDetector(base(), first_moved, rule), people()
+    detector, some = TwinDetector(base(), FIRST_MOVED, rule), people()
     assert np.array_equal(first_moved(first_moved(some)), some)
     assert np.array_equal(detector.score_people(first_moved(some)), detector.score_people(some))
     plain = score(base(), some)
@@ -68,7 +82,7 @@ def test_a_person_and_their_twin_get_the_same_score_to_the_last_bit(rule: TwinRu
 
 @EVERY_RULE
 def test_explanations_sum_to_the_score_and_are_the_same_for_the_twin(rule: TwinRule) -> None:
-    detector, some = TwinDetector(base(), first_moved, rule), people()
+    detector, some = TwinDetector(base(), FIRST_MOVED, rule), people()
     parts, of_twins = explain(detector, some), explain(detector, first_moved(some))
     assert parts is not None
     assert of_twins is not None
@@ -80,11 +94,11 @@ def test_explanations_sum_to_the_score_and_are_the_same_for_the_twin(rule: TwinR
 
 @EVERY_RULE
 def test_what_the_base_does_not_explain_has_no_explanation(rule: TwinRule) -> None:
-    assert explain(TwinDetector(Bare(), first_moved, rule), people()) is None
+    assert explain(TwinDetector(Bare(), FIRST_MOVED, rule), people()) is None
 
 
 def test_it_scores_people_and_keeps_nothing_of_its_own() -> None:
-    detector: AnyDetector = TwinDetector(base(), first_moved, "mean")
+    detector: AnyDetector = TwinDetector(base(), FIRST_MOVED, "mean")
     assert isinstance(detector, PeopleDetector)
     assert not isinstance(detector, Detector)
     assert not isinstance(detector, SavedDetector)
@@ -93,9 +107,53 @@ def test_it_scores_people_and_keeps_nothing_of_its_own() -> None:
 @pytest.mark.parametrize(("chosen", "used"), [("min", "min"), ("max", "max"), (None, "mean")])
 def test_fitting_takes_cfad_the_map_and_the_rule(chosen: TwinRule | None, used: TwinRule) -> None:
     cfad = base()
-    config = AuditConfig(detector=DetectorConfig(twin=chosen))
+    config = AuditConfig(detector=DetectorConfig(twin=chosen, twin_draws=7))
     task = fitting(training_rows(near_the_plane()), config, fitted={"ae": Bare(), "cfad": cfad})
     for found in (twin.fit(task), twin.restore({}, task)):
         assert found.base is cfad
-        assert found.twins_of is twins_of
-        assert found.rule == used
+        assert found.causes is MOVED
+        assert (found.rule, found.draws) == (used, 7)
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("draws", [1, 2, 5])
+def test_the_score_is_the_mean_over_all_draws_by_brute_force(rule: TwinRule, draws: int) -> None:
+    causes, some = FirstMoved(draws=True), people()
+    detector = TwinDetector(base(), causes, rule, draws)
+    own = [score(base(), person[None])[0] for person in some]
+    possible = [[causes.twins(person[None], draw) for draw in range(draws)] for person in some]
+    combine = {"mean": lambda a, b: (a + b) / 2.0, "max": max, "min": min}[rule]
+    expected = [
+        np.mean([combine(here, score(base(), twin)[0]) for twin in twins])
+        for here, twins in zip(own, possible, strict=True)
+    ]
+    np.testing.assert_allclose(detector.score_people(some), expected, rtol=1e-12)
+    parts = detector.explain_people(some)
+    assert parts is not None
+    np.testing.assert_allclose(parts.sum(axis=1), expected, rtol=1e-12)
+
+
+def test_more_draws_matter_only_where_twins_are_drawn() -> None:
+    some = people()
+    one, five = (TwinDetector(base(), FirstMoved(draws=True), "mean", draws).score_people(some) for draws in (1, 5))
+    assert not np.array_equal(one, five)
+    for draws in (1, 5):
+        sure = TwinDetector(base(), FIRST_MOVED, "mean", draws)
+        assert np.array_equal(sure.score_people(some), one)
+        assert np.array_equal(explain(sure, some), explain(TwinDetector(base(), FIRST_MOVED, "mean"), some))
+
+
+def test_a_known_score_of_the_person_is_taken_as_it_is() -> None:
+    some = people()
+    detector = TwinDetector(base(), FirstMoved(draws=True), "mean", 3)
+    assert np.array_equal(detector.score_people(some, score(base(), some)), detector.score_people(some))
+    lifted = detector.score_people(some, score(base(), some) + 1.0)
+    np.testing.assert_allclose(lifted, detector.score_people(some) + 0.5, rtol=1e-12)
+
+
+@EVERY_RULE
+def test_a_person_has_the_same_score_in_any_company(rule: TwinRule) -> None:
+    detector = TwinDetector(base(), FirstMoved(draws=True), rule, 3)
+    assert_people_are_scored_alone(detector, people(1500), seed=0)
+    assert np.array_equal(detector.score_people(people()), detector.score_people(people()))
+    assert detector.score_people(people()[:0]).shape == (0,)

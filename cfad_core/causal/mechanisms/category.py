@@ -82,7 +82,7 @@ class Category:
         found: Floats = np.log(shares[np.arange(len(cells)), cells.astype(np.intp)])
         return found
 
-    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+    def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:  # noqa: ARG002
         return Oddness(np.full(len(cells), np.nan), -2.0 * self.log_likelihood(cells, functions))
 
     @property

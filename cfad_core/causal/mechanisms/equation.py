@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from cfad_core.causal.density import Density, fit_density
@@ -72,10 +73,21 @@ class Equation:
         result = noise.copy()
         for here in (0, 1):
             rows = (worlds.group == here) & (worlds.twin_group != here)
-            own, other = self.by_group[here], self.by_group[1 - here]
-            inside = np.clip(noise[rows], own[0], own[-1])
-            result[rows] = np.interp(inside, own, other) + (noise[rows] - inside)
+            result[rows] = self._same_rank(noise[rows], here)
         return result
+
+    def shared_noise(self, noise: Floats, group: NDArray[np.intp]) -> Floats:
+        """What a twin keeps of noise (n,): itself; or that of the same rank in group 0, where the shapes differ."""
+        if not self.by_group.size:
+            return noise
+        return np.where(group == 1, self._same_rank(noise, 1), noise)
+
+    def _same_rank(self, noise: Floats, here: int) -> Floats:
+        """The noise of the same rank in the other group than ``here``."""
+        own, other = self.by_group[here], self.by_group[1 - here]
+        inside = np.clip(noise, own[0], own[-1])
+        moved: Floats = np.interp(inside, own, other) + (noise - inside)
+        return moved
 
     def rank(self, noise: Floats) -> Floats:
         """Share of people with less noise, (n,)."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cfad_core.causal.mechanisms.basis import common_value
 from cfad_core.causal.mechanisms.category import Category, fit_category
@@ -106,7 +107,7 @@ class Number:
         x = np.where(absent, self.latent.marginal.center, cells)
         return total + np.where(absent | at_atom, 0.0, self.latent.log_likelihood(x, functions))
 
-    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+    def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:
         """Of numbers that repeat, the noise in the middle of the value's gap."""
         n, absent = len(cells), np.isnan(cells)
         at_atom = cells == self.atom
@@ -116,7 +117,7 @@ class Number:
         if self.at_atom is not None:
             levels -= np.where(absent, 0.0, 2.0 * self.at_atom.log_likelihood(at_atom.astype(np.float64), functions))
         x = np.where(absent | at_atom, self.latent.marginal.center, cells)
-        noise = self.latent.noise(x, functions, np.full(n, 0.5))
+        noise = self.latent.equation.shared_noise(self.latent.noise(x, functions, np.full(n, 0.5)), group)
         return Oddness(np.where(absent | at_atom, np.nan, noise), levels)
 
     @property

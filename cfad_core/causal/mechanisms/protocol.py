@@ -69,7 +69,7 @@ class Oddness:
 
     Attributes
     ----------
-    noise : (n,), of numbers; nan where the cell is none
+    noise : (n,), of numbers, or what a twin keeps of it; nan where the cell is none
     levels : (n,), ``-2 log p`` of what is drawn: a level, whether the cell is missing, whether it is the common value
     """
 
@@ -90,8 +90,8 @@ class Mechanism(Protocol):
     def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
         """Of each person's cell, given their causes, (n,); on one scale for all mechanisms of a variable."""
 
-    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
-        """What is each person's own in this variable."""
+    def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:
+        """What is each person's own in this variable; ``group`` (n,) is 0 or 1."""
 
     @property
     def draws(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.density import Density, fit_density
@@ -49,7 +50,7 @@ class Additive:
     def log_likelihood(self, cells: Floats, functions: Functions) -> Floats:
         return self.density.logpdf(self._noise(cells, functions))
 
-    def oddness(self, cells: Floats, functions: Functions) -> Oddness:
+    def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:  # noqa: ARG002
         return Oddness(self._noise(cells, functions), np.zeros(len(cells)))
 
     @property
