@@ -94,9 +94,9 @@ class DetectorConfig(Settings, frozen=True):
     fairness_weight : lambda, weight of the discriminator's loss; ``None``: 1 for inputs of the same variance, 0.5 for
         inputs of the same range
     reconstruct_counterfactuals : whether fine-tuning also reconstructs the counterfactual rows
-    closeness_weights : of the difference between a person's score and their twin's in the fine-tuning, one after the
-        other, each for an equal share of its epochs; which of them is kept is chosen on people who were held out. None:
-        the difference has no weight, and all epochs are done, as in the paper
+    closeness_weights : of the difference between a person's score and their twin's, in further steps of fine-tuning;
+        which of them is the last is chosen on people who were held out. None: no such steps, as in the paper
+    closeness_epochs : of each of these steps
     twins_learned : twins of everybody that fine-tuning draws from
     twin : how a person's and their twin's score become one; ``None``: ``mean``
     twin_draws : twins of everybody that scores are averaged over, where a person has several
@@ -114,7 +114,8 @@ class DetectorConfig(Settings, frozen=True):
     discriminator_learning_rate: AnyLearningRate = 1e-3
     fairness_weight: Weight | None = None
     reconstruct_counterfactuals: bool = True
-    closeness_weights: tuple[Weight, ...] = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+    closeness_weights: tuple[Weight, ...] = (5.0, 20.0, 50.0)
+    closeness_epochs: Times = 2
     twins_learned: Annotated[int, Meta(ge=1, le=1000)] = 4
     twin: TwinRule | None = None
     twin_draws: Annotated[int, Meta(ge=1, le=1000)] = 4

@@ -6,11 +6,11 @@ The discriminator C tries to recognise by their codes who is a person and who a 
 alike. ``L_close`` is the mean of ``(sqrt g(x) - sqrt g(x_twin))^2``: how far the two scores are apart. It is ours, and
 does more for the scores than the discriminator; without it (``closeness_weights`` empty) this is the paper's CFAD.
 
-**How mu and the epochs are chosen.** Some normal people are held out. mu grows step by step, and after each step the
-network is looked at, on the people held out and on twins of them by a causal model that it does not learn from: what
-share of outcomes changes, and how large the reconstruction error is over people and twins. Of the networks whose error
-is at most 1.2 times the plain autoencoder's, the one with the lowest changing ratio is kept, of several the first. If
-the error of all is larger, it is the one with the smallest.
+**How mu and the epochs are chosen.** Some normal people are held out. At first mu is 0; then it grows step by step, and
+after each step the network is looked at, on the people held out and on twins of them by a causal model that it does not
+learn from: what share of outcomes changes, and how large the reconstruction error of the people is. Of the networks
+whose error is at most 1.2 times that of the plain autoencoder, or of the first step if that is larger, the one with the
+lowest changing ratio is kept, of several the first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_HELD_OUT = 4_000
 _FEWEST = 10  # people held out, under which nothing can be chosen
 _DRAWS = 4  # twins of everybody held out
 _QUANTILES = (0.9, 0.95, 0.975)  # at which outcomes are compared: more of them are less a matter of chance
-_LARGEST_ERROR = 1.2  # of the plain autoencoder's
+_LARGEST_ERROR = 1.2  # of what is usual without closeness
 _SMALLEST = 1e-12  # squared error: its root has a slope
 
 
@@ -47,8 +47,8 @@ class Choice:
 
     Attributes
     ----------
-    weights : (k,), mu of each step
-    errors : (1 + k,), reconstruction error over people and twins; first the plain autoencoder's
+    weights : (k,), mu of each step, first 0
+    errors : (1 + k,), reconstruction error of people; first the plain autoencoder's
     ratios : (1 + k,), changing ratio
     """
 
@@ -60,8 +60,8 @@ class Choice:
     def chosen(self) -> int:
         """The step whose network was kept."""
         errors, ratios = self.errors[1:], self.ratios[1:]
-        fits = errors <= _LARGEST_ERROR * self.errors[0]
-        return int(np.where(fits, ratios, np.inf).argmin() if fits.any() else errors.argmin())
+        most = _LARGEST_ERROR * max(self.errors[0], errors[0])
+        return int(np.where(errors <= most, ratios, np.inf).argmin())
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         return {"choice.weights": self.weights, "choice.errors": self.errors, "choice.ratios": self.ratios}
@@ -119,12 +119,12 @@ class Exam:
         return Exam(people[:, 1:], np.stack([twins_of(people, draw)[:, 1:] for draw in range(_DRAWS)]))
 
     def look(self, model: Autoencoder) -> tuple[float, float]:
-        """Reconstruction error over both worlds, and changing ratio."""
+        """Reconstruction error of people, and changing ratio."""
         here = model.anomaly_score(self.people)
         there = np.stack([model.anomaly_score(some) for some in self.twins])
         thresholds = np.quantile(np.concatenate([here, there[0]]), _QUANTILES)
         changed = [((here > one) != (there > one)).mean() for one in thresholds]
-        return float(0.5 * (here.mean() + there.mean())), float(np.mean(changed))
+        return float(here.mean()), float(np.mean(changed))
 
 
 def fine_tune(
@@ -148,20 +148,20 @@ def fine_tune(
     model = copy.deepcopy(model)
     draws = torch.stack([model.prepare(some) for some in twins])
     game = _Game(model, _discriminator(model.code_size, seed), (model.prepare(x), draws), config, seed)
-    game.slows_down = exam is None  # the last step is as much worth a look as the first
-    weights: Sequence[float] = (0.0,) if exam is None else config.closeness_weights
-    each = -(-game.steps // len(weights))
+    weights: Sequence[float] = (0.0,) if exam is None else (0.0, *config.closeness_weights)
+    more = steps_for(config.closeness_epochs, len(x), config.batch_size)
     looks, kept = ([] if exam is None else [exam.look(model)]), []
     for k, weight in enumerate(weights):
-        game.closeness = weight
+        if k > 0:
+            game.begin_closeness(weight)
         passes = Passes(
             n_rows=len(x),
             batch_size=config.batch_size,
-            steps=each,
+            steps=more if k > 0 else game.steps,
             generator=torch.Generator().manual_seed(seed + k),
             stage=STAGE,
-            done=k * each,
-            total=each * len(weights),
+            done=game.steps + (k - 1) * more if k > 0 else 0,
+            total=game.steps + (len(weights) - 1) * more,
         )
         train(game.step, passes, progress)
         if exam is not None:
@@ -204,8 +204,15 @@ class _Game:
         self.chance = torch.Generator().manual_seed(seed)
         self.for_model = torch.optim.Adam(parameters(model), lr=config.fair_learning_rate)
         self.for_discriminator = torch.optim.Adam(discriminator.parameters(), lr=config.discriminator_learning_rate)
-        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.for_model, max(1, self.steps))
-        self.slows_down = True
+        self.schedule: torch.optim.lr_scheduler.LRScheduler | None = torch.optim.lr_scheduler.CosineAnnealingLR(
+            self.for_model, max(1, self.steps)
+        )
+
+    def begin_closeness(self, weight: float) -> None:
+        """From now on scores shall be close; each weight is worth the same pace, whatever came before."""
+        self.closeness, self.schedule = weight, None
+        for group in self.for_model.param_groups:
+            group["lr"] = self.config.fair_learning_rate
 
     def step(self, rows: torch.Tensor) -> Mapping[str, torch.Tensor]:
         both = torch.cat([self.factual[rows], self._some_twins(rows)])  # (2b, m)
@@ -226,7 +233,7 @@ class _Game:
         self.for_model.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.for_model.step()
-        if self.slows_down:
+        if self.schedule is not None:
             self.schedule.step()
         return {"loss": reconstruction, "discriminator": revealed}
 
