@@ -124,7 +124,8 @@ def test_the_score_is_the_mean_over_all_draws_by_brute_force(rule: TwinRule, dra
     detector = TwinDetector(base(), causes, rule, draws)
     own = [score(base(), person[None])[0] for person in some]
     possible = [[causes.twins(person[None], draw) for draw in range(draws)] for person in some]
-    combine: Callable[[list[float]], float] = {"mean": statistics.fmean, "max": max, "min": min}[rule]
+    ways: dict[TwinRule, Callable[[list[float]], float]] = {"mean": statistics.fmean, "max": max, "min": min}
+    combine = ways[rule]
     expected = [
         np.mean([combine([here, score(base(), twin)[0]]) for twin in twins])
         for here, twins in zip(own, possible, strict=True)
