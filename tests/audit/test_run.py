@@ -18,6 +18,7 @@ from cfad_core.core.errors import AuditCancelled, InvalidConfigError
 from cfad_core.core.progress import DoneShare
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.synthetic import generate_synthetic
+from cfad_core.detectors.rank import RankDetector
 from tests.audit.worlds import EVERYTHING, PCA, QUICK, ROLES, codes
 from tests.conftest import Recorder, make_people
 
@@ -222,6 +223,28 @@ def test_other_libraries_detectors_are_audited(tmp_path: Path) -> None:
     for name in ("twin", "PCA", "OC-SVM", "evaluation", "ae-rank", "AE-rank", "ocsvm-Rank", "a b", "www.x", ""):
         with pytest.raises(InvalidConfigError, match="needs a name of letters"):
             run_audit(make_people(500, seed=4), ROLES, pca, detectors={name: LocalOutlierFactor(novelty=True)})
+
+
+def test_scores_of_other_libraries_are_ranked(tmp_path: Path) -> None:
+    config, foreign = QUICK.replace(methods=("pca", "lof-rank")), {"lof": LocalOutlierFactor(novelty=True)}
+    found = run_audit(make_people(500, seed=4), ROLES, config, detectors=foreign)
+    assert tuple(found.scores) == ("pca", "lof-rank", "lof")
+    rank, base = found.detectors["lof-rank"], found.detectors["lof"]
+    assert isinstance(rank, RankDetector)
+    assert rank.base is rank.explained_by is base
+    scores = found.scores["lof-rank"].factual
+    assert np.array_equal(scores, rank.score_people(found.people.factual))
+    for rows in found.groups.values():  # of either group in the order of the base
+        order = np.argsort(found.scores["lof"].factual[rows], kind="stable")
+        assert (np.diff(scores[rows][order]) >= 0.0).all()
+    assert "lof-rank_score" in score_rows(found, make_people(10, seed=1)).columns
+    save_audit(found, tmp_path / "audit")
+    again = load_audit(tmp_path / "audit")
+    assert summary(again) == summary(found)
+    assert set(again.detectors) == {"pca"}  # neither it nor its rank is saved
+    for methods, given in ((("pca", "xyz-rank"), foreign), (("pca", "lof-rank"), {})):
+        with pytest.raises(InvalidConfigError, match=rf"^Unknown method: {methods[1]}\. Known: pca, "):
+            run_audit(make_people(200, seed=4), ROLES, QUICK.replace(methods=methods), detectors=given)
 
 
 def test_a_detectors_name_is_not_that_of_a_stage() -> None:

@@ -35,7 +35,9 @@ def exactly(message: str) -> str:
         AuditConfig(
             knowledge=Knowledge(roots=("a",), tiers=(("a", "b"), ("c",)), forbidden=(("a", "c"),)),
             discovery=DiscoveryConfig(l1=0.5),
-            detector=DetectorConfig(code_size=3, twin="max"),
+            detector=DetectorConfig(
+                code_size=3, twin="max", closeness_weights=(0.0, 3.5), twins_learned=2, twin_draws=9
+            ),
         ),
         AuditConfig(
             methods=EVERY_METHOD,
@@ -58,6 +60,8 @@ def test_presets() -> None:
     assert AuditConfig().scaling == "own"
     assert preset("paper").scaling == "auto"
     assert preset("paper").discovery.mode == "paper"
+    paper = preset("paper").detector
+    assert (paper.closeness_weights, paper.twins_learned, paper.twin_draws) == ((), 1, 1)
     assert preset("paper").baselines.dcfod.clusters == 1
     assert preset("paper").baselines.fairod.candidates == ()
     assert preset("paper", seed=7, quantile=0.9).quantile == 0.9
@@ -69,6 +73,20 @@ def test_settings_of_earlier_audits_keep_their_scaling() -> None:
     plain = AuditConfig(scaling="auto").to_dict()
     assert plain["scaling"] == "auto"
     assert AuditConfig.from_dict(plain).scaling == "auto"
+
+
+def test_settings_of_audits_with_one_twin_keep_it_and_have_no_closeness() -> None:
+    new = {"closeness_weights", "twins_learned", "twin_draws"}
+    plain = AuditConfig(detector=DetectorConfig(width=8)).to_dict()
+    assert new <= set(plain["detector"])
+    older = {name: value for name, value in plain["detector"].items() if name not in new}
+    for found in (DetectorConfig.from_dict(older), AuditConfig.from_dict(plain | {"detector": older}).detector):
+        assert (found.closeness_weights, found.twins_learned, found.twin_draws, found.width) == ((), 1, 1, 8)
+    assert DetectorConfig.from_dict({**older, "twin_draws": 3}).twin_draws == 3
+    assert DetectorConfig.from_dict(plain["detector"]) == DetectorConfig(width=8)
+    assert DetectorConfig().closeness_weights[0] == 0.0
+    with pytest.raises(InvalidConfigError, match=exactly("Expected an object of settings for 'detector'; got 5.")):
+        DetectorConfig.from_dict(5)
 
 
 def test_settings_cannot_be_changed() -> None:

@@ -13,11 +13,12 @@ from cfad_core.core.progress import Progress
 from cfad_core.core.training import dense_network
 from cfad_core.detectors import autoencoder, cfad
 from cfad_core.detectors.autoencoder import Autoencoder
-from cfad_core.detectors.cfad import fine_tune
-from cfad_core.detectors.protocol import TrainingRows
+from cfad_core.detectors.cfad import Choice, Exam, FairAutoencoder, fine_tune
+from cfad_core.detectors.protocol import InputScaling, TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
     PLANE,
+    Moved,
     assert_rows_are_scored_alone,
     assert_saving_keeps_every_bit,
     fitting,
@@ -117,3 +118,208 @@ def test_fine_tuning_can_be_cancelled(model: Autoencoder) -> None:
     with pytest.raises(AuditCancelled, match="fair fine-tuning"):
         fine_tune(model, rows(), rows()[None], CONFIG, seed=0, progress=recorder)
     assert len(recorder.heard) == 1
+
+
+def choice(errors: list[float], ratios: list[float]) -> Choice:
+    return Choice(np.arange(len(errors) - 1.0), np.array(errors), np.array(ratios))
+
+
+@pytest.mark.parametrize(
+    ("errors", "ratios", "kept"),
+    [
+        ([1.0, 1.0, 1.05, 1.1], [0.5, 0.3, 0.1, 0.2], 1),  # all fit: the lowest ratio
+        ([1.0, 1.0, 1.2, 1.09], [0.5, 0.3, 0.1, 0.2], 2),  # the one that would be lowest does not
+        ([1.0, 1.3, 1.2, 1.25], [0.5, 0.0, 0.3, 0.1], 1),  # none fits: the smallest error
+        ([1.0, 1.0, 1.0, 1.0], [0.0, 0.2, 0.1, 0.1], 1),  # of several the first; the plain one is no candidate
+        ([1.0, 1.2, 1.2], [0.5, 0.2, 0.1], 0),
+    ],
+)
+def test_which_step_is_kept_by_hand(errors: list[float], ratios: list[float], kept: int) -> None:
+    assert choice(errors, ratios).chosen == kept
+
+
+def first_squared() -> Autoencoder:
+    """Encodes everything but the first of two columns, whose square is the score."""
+    encoder, decoder = torch.nn.Linear(2, 1), torch.nn.Linear(1, 2)
+    with torch.no_grad():
+        encoder.weight.copy_(torch.tensor([[0.0, 1.0]]))
+        decoder.weight.copy_(torch.tensor([[0.0], [1.0]]))
+        encoder.bias.zero_()
+        decoder.bias.zero_()
+    inputs = InputScaling(np.zeros(2), np.ones(2))
+    return Autoencoder(inputs, torch.nn.Sequential(encoder), torch.nn.Sequential(decoder))
+
+
+def test_an_exam_by_hand() -> None:
+    """Scores 0, 1, 4, ... 361 here; one twin of each person is the person, the other is the next one."""
+    with torch.random.fork_rng(devices=[]):
+        model = first_squared()
+    people = np.column_stack([np.arange(20.0), np.ones(20)])
+    exam = Exam(people, np.stack([people, people + np.array([1.0, 0.0])]))
+    error, ratio = exam.look(model)
+    here, there = np.arange(20.0) ** 2, np.arange(1.0, 21.0) ** 2
+    assert error == pytest.approx(0.5 * here.mean() + 0.25 * (here.mean() + there.mean()))
+    # Thresholds between two people: by the second twin one person crosses each
+    assert ratio == pytest.approx(1.0 / 40.0)
+
+
+def test_an_exam_holds_four_twins_without_the_sensitive_attribute() -> None:
+    people = np.column_stack([np.ones(6), rows(6)])
+    exam = Exam.of(people, Moved(draws=True).twins)
+    assert np.array_equal(exam.people, people[:, 1:])
+    assert exam.twins.shape == (4, 6, 5)
+    for draw in range(4):
+        np.testing.assert_allclose(exam.twins[draw], people[:, 1:] - 2.0 - draw)
+
+
+def test_without_an_exam_it_is_the_papers_game(model: Autoencoder) -> None:
+    """One step on all rows, by hand: C by its cross-entropy, then E and D by L_AE - lambda CE."""
+    x, other = rows(), other_world(rows())
+    config = CONFIG.replace(
+        fair_epochs=1, batch_size=300, fairness_weight=0.7, closeness_weights=(5.0,), reconstruct_counterfactuals=False
+    )
+    fair = fine_tune(model, x, other[None], config, seed=3, progress=Progress())
+    assert fair.choice is None
+
+    again = restored(autoencoder, model.state())
+    assert isinstance(again, Autoencoder)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        discriminator = dense_network([2, 64, 64, 1], torch.nn.ReLU)
+    order = torch.randperm(300, generator=torch.Generator().manual_seed(3))
+    here, there = again.prepare(x)[order], again.prepare(other)[order]
+    networks = [*again.encoder.parameters(), *again.decoder.parameters()]
+    for_model = torch.optim.Adam(networks, lr=config.fair_learning_rate)
+    for_c = torch.optim.Adam(discriminator.parameters(), lr=config.discriminator_learning_rate)
+
+    def cross_entropy(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        likely = [torch.sigmoid(discriminator(codes)) for codes in (first, second)]
+        return -0.5 * (likely[0].log().mean() + (1.0 - likely[1]).log().mean())
+
+    cross_entropy(again.encoder(here).detach(), again.encoder(there).detach()).backward()  # type: ignore[no-untyped-call]
+    for_c.step()
+    codes = again.encoder(here), again.encoder(there)
+    loss = ((here - again.decoder(codes[0])) ** 2).mean() - 0.7 * cross_entropy(*codes)
+    for_model.zero_grad()
+    loss.backward()
+    for_model.step()
+    np.testing.assert_allclose(fair.anomaly_score(x), again.anomaly_score(x), rtol=1e-3, atol=1e-5)
+    assert not np.allclose(fair.anomaly_score(x), model.anomaly_score(x), rtol=1e-3, atol=1e-5)
+
+
+def test_closeness_adds_the_squared_difference_of_the_roots(model: Autoencoder) -> None:
+    def gradient(weight: float) -> torch.Tensor:
+        played = game(model, fairness_weight=0.0)
+        played.closeness = weight
+        played.step(torch.arange(300))
+        return torch.cat([p.grad.flatten() for p in autoencoder.parameters(played.model) if p.grad is not None])
+
+    played = game(model)
+    errors = [
+        ((some - played.model.decoder(played.model.encoder(some))) ** 2).mean(dim=1)
+        for some in (played.factual, played.twins[0])
+    ]
+    term = ((errors[0].sqrt() - errors[1].sqrt()) ** 2).mean()
+    by_hand = torch.cat([g.flatten() for g in torch.autograd.grad(term, autoencoder.parameters(played.model))])
+    torch.testing.assert_close(gradient(3.0) - gradient(0.0), 3.0 * by_hand, rtol=1e-3, atol=1e-5)
+
+
+def held_out_gap(detector: Autoencoder) -> float:
+    """Mean difference of the roots of the scores of new people and of their twins."""
+    x = rows(400, seed=7)
+    roots = [np.sqrt(detector.anomaly_score(some)) for some in (x, other_world(x))]
+    return float(np.abs(roots[0] - roots[1]).mean())
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_closeness_brings_the_scores_of_people_and_twins_together(model: Autoencoder, seed: int) -> None:
+    x = rows()
+    exam = Exam(rows(100, seed=5), other_world(rows(100, seed=5))[None])
+    gaps = []
+    for weight in (0.0, 50.0):
+        config = CONFIG.replace(fair_epochs=40, closeness_weights=(weight,))
+        fair = fine_tune(model, x, other_world(x)[None], config, seed=seed, progress=Progress(), exam=exam)
+        gaps.append(held_out_gap(fair))
+    assert gaps[1] < 0.8 * gaps[0]
+
+
+def examined(model: Autoencoder, n: int = 300, seed: int = 0, **changes: Any) -> FairAutoencoder:
+    """As in an audit, with people held out."""
+    causes, x = Moved(draws=True), rows(n)
+    people = training_rows(x)
+    twins = causes.twins(np.column_stack([people.sensitive, x]), 0)[:, 1:]
+    given = TrainingRows(x, twins, people.sensitive, people.inputs)
+    config = AuditConfig(seed=seed, detector=CONFIG.replace(**changes))
+    return cfad.fit(fitting(given, config, fitted={"ae": model}, causes=causes, other_twins=causes.twins))
+
+
+def test_the_step_that_is_kept_is_the_one_that_was_looked_at(model: Autoencoder) -> None:
+    fair = examined(model, closeness_weights=(0.0, 5.0, 20.0))
+    found = fair.choice
+    assert found is not None
+    assert found.weights.tolist() == [0.0, 5.0, 20.0]
+    assert found.errors.shape == found.ratios.shape == (4,)
+    people = np.column_stack([training_rows(rows()).sensitive, rows()])
+    held_out = np.random.default_rng([0, 8]).permutation(300)[:60]
+    exam = Exam.of(people[held_out], Moved(draws=True).twins)
+    assert exam.look(model) == (found.errors[0], found.ratios[0])
+    assert exam.look(fair) == (found.errors[1 + found.chosen], found.ratios[1 + found.chosen])
+    assert_saving_keeps_every_bit(fair, cfad, rows())
+    again = restored(cfad, fair.state())
+    assert isinstance(again, FairAutoencoder)
+    assert again.choice is not None
+    assert again.choice.chosen == found.chosen
+    assert_rows_are_scored_alone(fair, rows(1500, seed=1), seed=0)
+
+
+def test_nothing_is_chosen_without_weights_or_another_model_or_people_enough(model: Autoencoder) -> None:
+    assert examined(model, n=50).choice is not None
+    assert examined(model, n=49).choice is None
+    without = examined(model, closeness_weights=())
+    assert without.choice is None
+    assert not any(name.startswith("choice") for name in without.state())
+    assert_saving_keeps_every_bit(without, cfad, rows())
+    assert cfad.fit(fitting(training_rows(rows()), AuditConfig(detector=CONFIG), fitted={"ae": model})).choice is None
+
+
+def test_fewer_steps_than_weights_still_tune(model: Autoencoder) -> None:
+    fair = examined(model, fair_epochs=1, batch_size=300)
+    assert fair.choice is not None
+    assert len(set(fair.choice.errors.tolist())) == 1 + len(fair.choice.weights)
+    still = examined(model, fair_epochs=0)
+    assert np.array_equal(still.anomaly_score(rows()), model.anomaly_score(rows()))
+
+
+def test_the_same_seed_gives_the_same_network(model: Autoencoder) -> None:
+    one, same, other = (examined(model, seed=seed).anomaly_score(rows()) for seed in (1, 1, 2))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_it_learns_from_as_many_twins_as_it_was_told(model: Autoencoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Floats] = []
+    whole = cfad.fine_tune
+
+    def listening(plain: Autoencoder, x: Floats, twins: Floats, *rest: Any, **named: Any) -> FairAutoencoder:
+        heard.append(twins)
+        return whole(plain, x, twins, *rest, **named)
+
+    monkeypatch.setattr(cfad, "fine_tune", listening)
+    several = examined(model, closeness_weights=(), twins_learned=3)
+    one = examined(model, closeness_weights=(), twins_learned=1)
+    people = np.column_stack([training_rows(rows()).sensitive, rows()])
+    assert [len(twins) for twins in heard] == [3, 1]
+    for draw in range(3):
+        assert np.array_equal(heard[0][draw], Moved(draws=True).twins(people, draw)[:, 1:])
+    assert not np.array_equal(several.anomaly_score(rows()), one.anomaly_score(rows()))
+    cfad.fit(fitting(training_rows(rows()), AuditConfig(detector=CONFIG), fitted={"ae": model}))
+    assert len(heard[2]) == 1  # nothing is drawn: there is one twin
+
+
+def test_each_person_gets_one_of_their_own_twins(model: Autoencoder) -> None:
+    played = game(model)
+    played.twins = torch.arange(3.0)[:, None, None] * 1000.0 + torch.arange(300.0)[None, :, None].expand(3, 300, 5)
+    chosen = torch.tensor([5, 7, 11]).repeat(40)
+    got = played._some_twins(chosen)
+    assert torch.equal(got[:, 0] % 1000.0, chosen.float())
+    assert set((got[:, 0] // 1000.0).tolist()) == {0.0, 1.0, 2.0}

@@ -127,7 +127,9 @@ def test_it_scores_people_and_is_explained_as_its_base() -> None:
     assert isinstance(detector, SharedExplanation)
     assert isinstance(detector, SavedDetector)
     assert detector.base is detector.explained_by is base
-    assert np.array_equal(detector.explain_people(some), base.contributions(some[:, 1:]))
+    parts = detector.explain_people(some)
+    assert parts is not None
+    assert np.array_equal(parts, base.contributions(some[:, 1:]))
     assert ranked(*two_groups()).explain_people(some) is None
 
 
