@@ -14,7 +14,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_variance, score_people
@@ -43,7 +43,12 @@ class Sideways:
         twins[:, 0] = -x[:, 0]
         return twins
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        """Nowhere."""
+        return np.zeros(0, dtype=np.bool_)
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:  # noqa: ARG002
         """The attributes themselves, and no levels."""
         return x[:, 1:].copy(), np.zeros((len(x), x.shape[1] - 1))
 

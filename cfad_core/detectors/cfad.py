@@ -149,7 +149,7 @@ def fine_tune(
     draws = torch.stack([model.prepare(some) for some in twins])
     game = _Game(model, _discriminator(model.code_size, seed), (model.prepare(x), draws), config, seed)
     weights: Sequence[float] = (0.0,) if exam is None else (0.0, *config.closeness_weights)
-    more = steps_for(config.closeness_epochs, len(x), config.batch_size)
+    more = steps_for(config.closeness_epochs, len(x), config.batch_size) if game.steps else 0  # no epochs: none at all
     looks, kept = ([] if exam is None else [exam.look(model)]), []
     for k, weight in enumerate(weights):
         if k > 0:

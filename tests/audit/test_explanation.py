@@ -14,7 +14,7 @@ from cfad_core.audit.explanation import Explanation, explain, normal_people, per
 from cfad_core.audit.folder import load_audit, save_audit
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import explain_rows, score_rows
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, score_people
 from cfad_core.detectors.twin import TwinDetector
@@ -33,7 +33,11 @@ class Stretched:
         twins: Floats = x * np.array([-1.0, *(3.0 for _ in range(x.shape[1] - 1))])
         return twins
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        return np.zeros(0, dtype=np.bool_)
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
         raise AssertionError("twin scoring does not ask for it")
 
 

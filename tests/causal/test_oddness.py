@@ -12,6 +12,7 @@ from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.density import fit_density
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.mechanisms import Category, Number
+from cfad_core.causal.mechanisms.basis import Lazy
 from cfad_core.causal.mechanisms.shared import Additive
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Floats
@@ -39,7 +40,7 @@ def column(name: str) -> int:
     return MIXED_NAMES.index(name) - 1
 
 
-def functions_of(model: StructuralModel, x: Floats) -> dict[int, list[Floats]]:
+def functions_of(model: StructuralModel, x: Floats) -> dict[int, Lazy]:
     cells = model.layout.cells(x)
     return {j: basis.functions(cells[:, j]) for j, basis in model.bases.items()}
 

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.protocol import (
@@ -58,7 +58,11 @@ class Moved:
         twins[:, 1:] -= (2.0 + (draw if self.draws else 0)) * x[:, :1]
         return twins
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        return np.zeros(0, dtype=np.bool_)
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
         noise = x[:, 1:] - x[:, :1]
         return noise, np.zeros_like(noise)
 

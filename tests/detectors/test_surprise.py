@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from cfad_core.causal.mechanisms import Number
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.detectors import surprise
 from cfad_core.detectors.protocol import Causes, PeopleDetector, SavedDetector, Surroundings
@@ -37,6 +37,7 @@ class Given:
     """Noise is what people have, unless it is 99; a level of the last column is four times as surprising in group 1."""
 
     draws: bool = True
+    columns: int = 3
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         twins = x.copy()
@@ -44,7 +45,12 @@ class Given:
         twins[:, -1] = x[:, -1] + draw
         return twins
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        last: Bools = np.arange(self.columns) == self.columns - 1
+        return last
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
         noise = np.where(x[:, 1:] == 99.0, np.nan, x[:, 1:])
         noise[:, -1] = np.nan
         levels = np.zeros_like(noise)

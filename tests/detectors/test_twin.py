@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig, TwinRule
 from cfad_core.detectors import twin
 from cfad_core.detectors.pca import PrincipalComponents
@@ -54,7 +54,11 @@ class FirstMoved:
         twins[:, 0], twins[:, 1] = -x[:, 0], x[:, 1] - (2.0 + draw) * x[:, 0]
         return twins
 
-    def oddness(self, x: Floats, /) -> tuple[Floats, Floats]:
+    @property
+    def drawn_columns(self) -> Bools:
+        return np.zeros(0, dtype=np.bool_)
+
+    def oddness(self, x: Floats, /, *, drawn: bool = False) -> tuple[Floats, Floats]:
         raise AssertionError("twin scoring does not ask for it")
 
 
