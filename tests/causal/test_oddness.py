@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.density import fit_density
 from cfad_core.causal.discovery.columns import Columns
+from cfad_core.causal.learning import Learner
 from cfad_core.causal.mechanisms import Category, Number
 from cfad_core.causal.mechanisms.basis import Lazy
 from cfad_core.causal.mechanisms.shared import Additive
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Floats
+from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
 from tests.causal.worlds import (
@@ -223,3 +225,18 @@ def test_noise_is_what_a_twin_keeps(seed: int, others: int, shape: str) -> None:
     assert not levels.any()
     assert not other.any()
     np.testing.assert_allclose(there[kept], here[kept], atol=1e-6)
+
+
+def test_a_number_that_its_causes_determine_has_no_noise_of_its_own() -> None:
+    """A copy of a column: what a fit leaves of it is rounding, by which people must not differ."""
+    rng = np.random.default_rng(3)
+    group, number = rng.choice([-1.0, 1.0], 600), rng.normal(size=600)
+    x = np.column_stack([group, number + group, 3.0 * (number + group) + 1.0])
+    columns = Columns(("s", "a", "copy"), "s")
+    learner = Learner.prepare(x, columns, DiscoveryConfig(), Knowledge(), Progress())
+    model, _ = learner.learn(None, 0, Progress())
+    noise, levels = model.oddness(x)
+    known = ~np.isnan(noise)
+    assert known.any(axis=0).tolist().count(True) == 1  # one of the two is the other's copy
+    assert known.all(axis=0).any()
+    assert not levels.any()

@@ -20,6 +20,7 @@ from cfad_core.causal.mechanisms.protocol import Oddness, Sample, Worlds
 from cfad_core.core.arrays import Bools, Floats
 
 _LEAST = 20  # people with and without something, that a part for it is fitted to
+_DETERMINED = 1e-3  # spread around what the causes say, in spreads of the number itself, that is none
 _TIE, _MISSING, _ATOM, _DRAWN = 10, 20, 30, 40  # purposes of chance
 
 
@@ -108,7 +109,11 @@ class Number:
         return total + np.where(absent | at_atom, 0.0, self.latent.log_likelihood(x, functions))
 
     def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:
-        """Of numbers that repeat, the noise in the middle of the value's gap."""
+        """Of numbers that repeat, the noise in the middle of the value's gap.
+
+        A number that its causes determine, as a copy of another column, has no noise of its own: what is left of it is
+        rounding, and people would differ by that alone.
+        """
         n, absent = len(cells), np.isnan(cells)
         at_atom = cells == self.atom
         levels = np.zeros(n)
@@ -118,7 +123,8 @@ class Number:
             levels -= np.where(absent, 0.0, 2.0 * self.at_atom.log_likelihood(at_atom.astype(np.float64), functions))
         x = np.where(absent | at_atom, self.latent.marginal.center, cells)
         noise = self.latent.equation.shared_noise(self.latent.noise(x, functions, np.full(n, 0.5)), group)
-        return Oddness(np.where(absent | at_atom, np.nan, noise), levels)
+        determined = self.latent.equation.spread(functions, n) < _DETERMINED
+        return Oddness(np.where(absent | at_atom | determined, np.nan, noise), levels)
 
     @property
     def draws(self) -> bool:
