@@ -18,7 +18,7 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_variance, score_people
-from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, RANK, module_of, needed
+from cfad_core.detectors.registry import METHODS, RANK, module_of, needed, plain_methods
 
 COLUMNS = 19
 
@@ -57,7 +57,7 @@ def main() -> None:
     """Print a line for each method and number of rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[12_000, 48_000])
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=[*PLAIN_METHODS, f"ae{RANK}"])
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=[*plain_methods(), f"ae{RANK}"])
     options = parser.parse_args()
     for n in options.rows:
         rows, fitted = rows_of(n), dict[str, AnyDetector]()

@@ -24,7 +24,7 @@ from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.audit.result import AuditResult
-from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, help_of, label_of, look_of
+from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of, plain_methods
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
 from cfad_core.paper.report import SETTING_NAMES
 from cfad_core.runs.model import AuditRecord
@@ -54,7 +54,7 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
 
 def more_methods(record: AuditRecord, result: AuditResult) -> None:
     """Run the audit once more, with methods that it does not have."""
-    absent = [method for method in PLAIN_METHODS if method not in result.scores]
+    absent = [method for method in plain_methods() if method not in result.scores]
     st.subheader("More methods")
     chosen = tick_methods(absent, (), lambda method: f"add-{record.id}-{method}")
     chosen += choose_ranks(result.scores, f"add-ranks-{record.id}")
@@ -133,5 +133,5 @@ with settings:
 with paper:
     show_paper_results(record.source)
 with st.expander("What the methods are"):
-    st.markdown("\n".join(f"- **{label_of(method)}**: {help_of(method)}" for method in PLAIN_METHODS))
+    st.markdown("\n".join(f"- **{label_of(method)}**: {help_of(method)}" for method in plain_methods()))
     st.markdown(f"Each of them can also be ranked within the groups. {HELP['rank within the group']}")

@@ -160,8 +160,6 @@ METHODS: dict[str, Method] = {
         parts="how unusual it is for somebody with the same causes",
     ),
 }
-PLAIN_METHODS = tuple(METHODS)
-"""Those that have scores of their own; every one of them can be ranked within the groups, too."""
 
 
 def ranked(name: str, label: str, color: int, *, needs_twins: bool = False) -> Method:
@@ -181,6 +179,11 @@ METHODS |= {
     f"{name}{RANK}": ranked(name, one.look.label, one.look.color, needs_twins=one.needs_twins)
     for name, one in METHODS.items()
 }
+
+
+def plain_methods() -> list[str]:
+    """Those that have scores of their own; every one of them can be ranked within the groups, too."""
+    return [name for name, method in METHODS.items() if not method.is_rank]
 
 
 class DetectorModule(Protocol):

@@ -84,7 +84,7 @@ def test_settings_of_audits_with_one_twin_keep_it_and_have_no_closeness() -> Non
         assert (found.closeness_weights, found.twins_learned, found.twin_draws, found.width) == ((), 1, 1, 8)
     assert DetectorConfig.from_dict({**older, "twin_draws": 3}).twin_draws == 3
     assert DetectorConfig.from_dict(plain["detector"]) == DetectorConfig(width=8)
-    assert DetectorConfig().closeness_weights[0] == 0.0
+    assert DetectorConfig().closeness_weights == (5.0, 20.0, 50.0)
     with pytest.raises(InvalidConfigError, match=exactly("Expected an object of settings for 'detector'; got 5.")):
         DetectorConfig.from_dict(5)
 

@@ -23,13 +23,13 @@ from cfad_core.detectors.rank import Ranking
 from cfad_core.detectors.registry import (
     METHOD_NAME,
     METHODS,
-    PLAIN_METHODS,
     check_known,
     help_of,
     label_of,
     look_of,
     module_of,
     needed,
+    plain_methods,
 )
 from tests.conftest import Recorder
 from tests.detectors.promises import (
@@ -119,7 +119,7 @@ def test_every_method_but_twin_scoring_and_ranks_has_a_stage() -> None:
 
 def test_every_plain_method_has_its_rank() -> None:
     assert list(METHODS) == [*PLAIN, *RANKS]
-    assert list(PLAIN_METHODS) == PLAIN
+    assert list(plain_methods()) == PLAIN
     assert [method for method in METHODS if METHODS[method].is_rank] == RANKS
     for name in PLAIN:
         plain, rank = METHODS[name], METHODS[f"{name}-rank"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cfad_core.core.config import DEFAULT_METHODS
-from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, look_of
+from cfad_core.detectors.registry import METHODS, look_of, plain_methods
 from cfad_core.figures import DASHES, PALETTE, color_of, escaped
 from tests.figures.drawing import (
     HOSTILE,
@@ -29,14 +29,14 @@ def test_palette_is_readable_on_white_and_on_dark() -> None:
 
 def test_methods_differ_by_more_than_colour_and_unknown_ones_have_a_stable_look() -> None:
     known = {"pca", "ocsvm", "iforest", "ae", "dcfod", "fairod", "fairad", "cfad", "twin", "surprise"}
-    assert set(PLAIN_METHODS) == known
-    looks = [*(look_of(method) for method in PLAIN_METHODS), look_of("new")]
+    assert set(plain_methods()) == known
+    looks = [*(look_of(method) for method in plain_methods()), look_of("new")]
     for values in ({color_of(look) for look in looks}, {look.symbol for look in looks}):
         assert len(values) == 11
     assert len({look_of(method).dash for method in DEFAULT_METHODS}) == 4  # drawn side by side most often
     assert {look.dash for look in looks} <= set(DASHES)  # plotly has six
     assert len(set(METHODS) - known) == len(known)
-    for method in PLAIN_METHODS:  # a rank has its method's colour, but neither its dash, nor its mark
+    for method in plain_methods():  # a rank has its method's colour, but neither its dash, nor its mark
         plain, rank = look_of(method), look_of(f"{method}-rank")
         assert color_of(rank) == color_of(plain)
         assert (rank.dash, rank.symbol) == ("dot", "x")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, RANK
+from cfad_core.detectors.registry import METHODS, RANK, plain_methods
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -44,8 +44,8 @@ def add_methods(parser: argparse.ArgumentParser, default: Sequence[str]) -> None
         choices=list(METHODS),
         default=list(default),
         metavar="NAME",
-        help=f"some of {', '.join(PLAIN_METHODS)}, or any of them with {RANK} behind its name: the ranks of its scores "
-        f"within each group; by default {', '.join(default)}",
+        help=f"some of {', '.join(plain_methods())}, or any of them with {RANK} behind its name: the ranks of its "
+        f"scores within each group; by default {', '.join(default)}",
     )
 
 

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.result import AuditResult
-from cfad_core.detectors.registry import METHODS, PLAIN_METHODS, RANK, help_of, label_of
+from cfad_core.detectors.registry import METHODS, RANK, help_of, label_of, plain_methods
 
 _IN_A_ROW = 5
 
@@ -36,7 +36,7 @@ def tick_methods(methods: Sequence[str], ticked: Collection[str], key: Callable[
 
 def choose_ranks(present: Collection[str], key: str) -> list[str]:
     """Methods whose scores are ranked within the groups as well, without those that are there already."""
-    offered = [name for name in PLAIN_METHODS if f"{name}{RANK}" not in present]
+    offered = [name for name in plain_methods() if f"{name}{RANK}" in METHODS and f"{name}{RANK}" not in present]
     chosen = st.multiselect(
         "Also as ranks within each group",
         offered,

@@ -12,7 +12,7 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.causal.graph import allowed_edges
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, PresetName, preset
 from cfad_core.core.errors import InvalidConfigError
-from cfad_core.detectors.registry import METHODS, PLAIN_METHODS
+from cfad_core.detectors.registry import METHODS, plain_methods
 
 
 def settings(now: Draft) -> tuple[str, AuditConfig | None]:
@@ -112,7 +112,7 @@ def _choose_knowledge(now: Draft) -> Knowledge | None:
 def _choose_methods() -> tuple[str, ...]:
     """A tick box for each method; CFAD's way comes ticked."""
     st.markdown("**Methods to audit**")
-    ticked = tick_methods(PLAIN_METHODS, DEFAULT_METHODS, lambda name: f"method-{name}")
+    ticked = tick_methods(plain_methods(), DEFAULT_METHODS, lambda name: f"method-{name}")
     ticked += choose_ranks((), "method-ranks")
     if not ticked:
         st.info("Tick at least one method to go on.")
