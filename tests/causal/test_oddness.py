@@ -237,6 +237,6 @@ def test_a_number_that_its_causes_determine_has_no_noise_of_its_own() -> None:
     model, _ = learner.learn(None, 0, Progress())
     noise, levels = model.oddness(x)
     known = ~np.isnan(noise)
-    assert known.any(axis=0).tolist().count(True) == 1  # one of the two is the other's copy
+    assert int(known.any(axis=0).sum()) == 1  # one of the two is the other's copy
     assert known.all(axis=0).any()
     assert not levels.any()
