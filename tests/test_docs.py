@@ -40,5 +40,5 @@ def test_the_example_of_the_library_runs(
     exec(code, {})
     printed = capsys.readouterr().out
     assert "would have a different outcome with CFAD" in printed
-    assert "twin_reasons" in printed
+    assert "surprise_reasons" in printed
     assert (tmp_path / "audit" / "audit.json").is_file()
