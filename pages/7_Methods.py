@@ -16,7 +16,7 @@ from cfad_core.apps.dashboard.comparison import (
 )
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods
+from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods, unranked
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
 from cfad_core.apps.dashboard.services import store
@@ -55,6 +55,8 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
 def more_methods(record: AuditRecord, result: AuditResult) -> None:
     """Run the audit once more, with methods that it does not have."""
     absent = [method for method in plain_methods() if method not in result.scores]
+    if not absent and not unranked(result.scores):
+        return
     st.subheader("More methods")
     chosen = tick_methods(absent, (), lambda method: f"add-{record.id}-{method}")
     chosen += choose_ranks(result.scores, f"add-ranks-{record.id}")

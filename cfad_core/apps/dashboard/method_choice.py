@@ -36,16 +36,20 @@ def tick_methods(methods: Sequence[str], ticked: Collection[str], key: Callable[
 
 def choose_ranks(present: Collection[str], key: str) -> list[str]:
     """Methods whose scores are ranked within the groups as well, without those that are there already."""
-    offered = [name for name in plain_methods() if f"{name}{RANK}" in METHODS and f"{name}{RANK}" not in present]
     chosen = st.multiselect(
         "Also as ranks within each group",
-        offered,
+        unranked(present),
         format_func=label_of,
         key=key,
         help=HELP["rank within the group"],
         placeholder="None",
     )
     return [f"{name}{RANK}" for name in chosen]
+
+
+def unranked(present: Collection[str]) -> list[str]:
+    """Methods whose ranks are not among these."""
+    return [name for name in plain_methods() if f"{name}{RANK}" in METHODS and f"{name}{RANK}" not in present]
 
 
 def in_order(methods: Collection[str]) -> tuple[str, ...]:
