@@ -103,10 +103,20 @@ def finish(store: Store, result: AuditResult, name: str = "An audit") -> str:
     return audit
 
 
+_EARLIER: set[psutil.Process] = set()
+
+
+@pytest.fixture(autouse=True)
+def _know_earlier_processes() -> None:
+    """A page that was tested before in this process keeps an executor, whose spare child waits for a task."""
+    _EARLIER.clear()
+    _EARLIER.update(psutil.Process().children(recursive=True))
+
+
 def computing() -> list[psutil.Process]:
-    """The children that compute for this process, wherever among its descendants; not those that wait for a task."""
+    """The children that compute for this test, wherever among its descendants; not those that wait for a task."""
     found = []
-    for process in psutil.Process().children(recursive=True):
+    for process in set(psutil.Process().children(recursive=True)) - _EARLIER:
         try:
             if "cfad_core.runs.child" in process.cmdline() and process.cpu_times().user > 0.0:
                 found.append(process)
