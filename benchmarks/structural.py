@@ -1,40 +1,40 @@
 """Worlds of structural equations whose twins are known: what ``benchmarks/worlds.py`` draws at random.
 
 Every attribute is an explicit function of its causes' cells and of each person's own noise: its causes and its noise
-make latent numbers, its form writes them into a cell (a unit, a count, a level). A twin has the same noise and the
-other group, recomputed in causal order. An anomaly is somebody with one or two noises that are unusually large, so odd
-for their causes; their twin is one, too.
-"""
+make latent numbers, its form writes them into a cell (a unit, a count, a level). A twin has the same noise and another
+group, recomputed in causal order. An anomaly is somebody with one or two noises that are unusually large, so odd for
+their causes; their twin is one, too.
 
-# ruff: noqa: D102 - what a form's methods do is said once, in ``Form``
+There may be several sensitive attributes, which depend on each other without one being a cause of another: the state of
+a person, one group of each, is drawn at once.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.special import ndtr
-from scipy.stats import poisson
 
+from benchmarks.forms import Cells, Count, Form
 from cfad_core.causal.graph import descendants
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.states import Codes, States
 
 SENSITIVE, GROUPS = "group", ("a", "b")
 LABEL, ANOMALY, NORMAL = "anomaly", "yes", "no"
 ANOMALY_SHARE = 0.05
 SEED = 20261117
-LEVELS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
-KNOTS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
+KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 
-Cells: TypeAlias = NDArray[Any]
 Signals: TypeAlias = Mapping[str, Floats]
-"""What each cause sends, (n,): -1 or +1 of the group, else about mean 0 and variance 1."""
+"""What each cause sends, (n,): the value of the group, else about mean 0 and variance 1."""
+
+State: TypeAlias = tuple[int, ...]
+"""One group of each sensitive attribute, from 0."""
 
 
 class NoiseLaw(NamedTuple):
@@ -65,7 +65,9 @@ class Effect:
     Attributes
     ----------
     weights : (k,), one for each latent number
-    knots : heights of the piecewise linear shape ``spline`` at -2, -1, 0, 1 and 2
+    knots : heights of the piecewise linear shape ``spline``
+    at : where these are, increasing; by default at -2, -1, 0, 1 and 2. At the values of a sensitive attribute's groups,
+        every group has a weight of its own
     by, change : another cause of the same effect that this one's strength depends on, and how much
     """
 
@@ -73,6 +75,7 @@ class Effect:
     weights: tuple[float, ...]
     shape: Literal["linear", "tanh", "root", "spline"] = "linear"
     knots: tuple[float, ...] = ()
+    at: tuple[float, ...] = KNOTS
     by: str | None = None
     change: float = 0.0
 
@@ -88,181 +91,7 @@ class Effect:
             return np.asarray(1.5 * np.tanh(signal))
         if self.shape == "root":
             return np.asarray(np.sign(signal) * np.sqrt(np.abs(signal)))
-        return np.interp(signal, KNOTS, self.knots) if self.shape == "spline" else signal
-
-
-@dataclass(frozen=True)
-class Form(ABC):
-    """How latent numbers are written into a cell.
-
-    Attributes
-    ----------
-    center, scale : of the latent number, so that ``z`` is about a standard one
-    """
-
-    kind: ClassVar[str]
-    center: float = 0.0
-    scale: float = 1.0
-
-    @property
-    def noises(self) -> int:
-        """How many noises each person has in this attribute."""
-        return 1
-
-    def z(self, index: Floats, noise: Floats) -> Floats:
-        """The latent number, (n,)."""
-        return np.asarray((index[:, 0] + noise[:, 0] - self.center) / self.scale)
-
-    @abstractmethod
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        """(n,), from what the causes say (n, k) and the noise in its own spread."""
-
-    def message(self, cells: Cells) -> Floats:
-        """What the effects of this attribute depend on, (n,)."""
-        return cells.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Number(Form):
-    """In a unit and from an origin of its own."""
-
-    kind: ClassVar[str] = "number"
-    offset: float = 0.0
-    unit: float = 1.0
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        return np.asarray(self.offset + self.unit * self.z(index, noise))
-
-
-@dataclass(frozen=True)
-class LogNormal(Form):
-    """Money: the exponential of a latent number, in cents; it acts by its logarithm."""
-
-    kind: ClassVar[str] = "lognormal"
-    unit: float = 1.0
-    width: float = 1.0
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        return np.round(self.unit * np.exp(np.clip(self.width * self.z(index, noise), -12.0, 12.0)), 2)
-
-    def message(self, cells: Cells) -> Floats:
-        return np.log(np.maximum(cells, 0.01))
-
-
-@dataclass(frozen=True)
-class Count(Form):
-    """A rate cut to a whole number, or the Poisson quantile of a second noise that the person keeps."""
-
-    kind: ClassVar[str] = "count"
-    base: float = 1.0
-    width: float = 1.0
-    is_poisson: bool = False
-
-    @property
-    def noises(self) -> int:
-        return 2 if self.is_poisson else 1
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        rate = self.base * np.exp(np.clip(self.width * self.z(index, noise), -6.0, 6.0))
-        if self.is_poisson:
-            rate = poisson.ppf(np.clip(ndtr(noise[:, 1]), 1e-12, 1.0 - 1e-12), rate)
-        return np.floor(rate).astype(np.int64)
-
-    def message(self, cells: Cells) -> Floats:
-        return np.log1p(cells.astype(np.float64))
-
-
-@dataclass(frozen=True)
-class Rounded(Form):
-    """A number rounded to a step."""
-
-    kind: ClassVar[str] = "rounded"
-    offset: float = 0.0
-    unit: float = 1.0
-    step: int = 1
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        return np.rint((self.offset + self.unit * self.z(index, noise)) / self.step).astype(np.int64) * self.step
-
-
-@dataclass(frozen=True)
-class Atom(Form):
-    """A number cut at 0: mostly 0, else positive."""
-
-    kind: ClassVar[str] = "atom"
-    unit: float = 1.0
-    cut: float = 0.0
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        return np.round(self.unit * np.maximum(self.z(index, noise) - self.cut, 0.0), 2)
-
-    def message(self, cells: Cells) -> Floats:
-        return np.log1p(cells.astype(np.float64) / self.unit)
-
-
-@dataclass(frozen=True)
-class YesNo(Form):
-    """Whether the latent number is above a cut."""
-
-    kind: ClassVar[str] = "yesno"
-    cut: float = 0.0
-    as_text: bool = False
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        above: Bools = self.z(index, noise) > self.cut
-        return np.where(above, "yes", "no").astype(object) if self.as_text else above
-
-    def message(self, cells: Cells) -> Floats:
-        return np.asarray((cells == "yes") if self.as_text else cells, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Ordered(Form):
-    """Levels cut from a latent number; they act by their rank."""
-
-    kind: ClassVar[str] = "ordered"
-    cuts: tuple[float, ...] = ()
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """All that a cell may hold."""
-        return LEVELS[: len(self.cuts) + 1]
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        return np.array(LEVELS, dtype=object)[np.digitize(self.z(index, noise), self.cuts)]
-
-    def message(self, cells: Cells) -> Floats:
-        return _ranks(cells).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class Nominal(Form):
-    """Levels without an order: the one whose index and Gumbel noise are largest together."""
-
-    kind: ClassVar[str] = "nominal"
-    base: tuple[float, ...] = ()
-    values: tuple[float, ...] = ()
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """All that a cell may hold."""
-        return LEVELS[: len(self.base)]
-
-    @property
-    def noises(self) -> int:
-        return len(self.base)
-
-    def cells(self, index: Floats, noise: Floats) -> Cells:
-        best: NDArray[np.intp] = np.argmax(np.array(self.base) + index + noise, axis=1)
-        cells: Cells = np.array(LEVELS, dtype=object)[best]
-        return cells
-
-    def message(self, cells: Cells) -> Floats:
-        return np.array(self.values)[_ranks(cells)]
-
-
-def _ranks(cells: Cells) -> NDArray[np.intp]:
-    return pd.Index(LEVELS).get_indexer(pd.Index(cells))
+        return np.interp(signal, self.at, self.knots) if self.shape == "spline" else signal
 
 
 @dataclass(frozen=True)
@@ -314,6 +143,21 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Sensitive:
+    """A sensitive attribute.
+
+    Attributes
+    ----------
+    groups : what its cells hold
+    values : what each group sends to its effects
+    """
+
+    name: str = SENSITIVE
+    groups: tuple[str, ...] = GROUPS
+    values: tuple[float, ...] = (-1.0, 1.0)
+
+
+@dataclass(frozen=True)
 class Exogenous:
     """All that is a person's own, whatever their group: n people."""
 
@@ -329,31 +173,39 @@ class World:
 
     Attributes
     ----------
-    attributes : causes before effects; the first ``before`` of them come before the sensitive attribute
-    group_effects, group_cut : somebody belongs to the first group if these and a logistic noise are below the cut
-    gaps : by column, the share of missing cells in the first and in the second group
-    identified : whether the sensitive attribute is a root without a hidden common cause, as audits assume
+    attributes : causes before effects; the first ``before`` of them come before the sensitive attributes
+    group_cuts : (states - 1,), increasing; they cut ``group_effects`` and a logistic noise into states, so that with
+        two groups somebody belongs to the first if these are below the cut
+    gaps : by column, the share of missing cells in each state
+    sensitive : the sensitive attributes; states are numbered as ``States`` does
+    identified : whether the sensitive attributes are roots without a hidden common cause with others, as audits assume
     """
 
     number: int
     family: str
     rows: int
     attributes: tuple[Attribute, ...]
-    group_cut: float
+    group_cuts: tuple[float, ...]
     group_effects: tuple[Effect, ...] = ()
     before: int = 0
-    gaps: dict[str, tuple[float, float]] = field(default_factory=dict)
+    gaps: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    sensitive: tuple[Sensitive, ...] = (Sensitive(),)
     identified: bool = True
 
-    @property
+    @cached_property
     def table(self) -> pd.DataFrame:
         """What an audit sees."""
-        return self._rows[0]
+        return self._people(self._rows)
 
-    @property
+    @cached_property
     def twins(self) -> pd.DataFrame:
-        """The same rows, had these people belonged to the other group."""
-        return self._rows[1]
+        """The same rows, had these people belonged to the other group, where there is one other."""
+        return self._twins(self._rows)
+
+    @cached_property
+    def states(self) -> States:
+        """All combinations of groups."""
+        return States(tuple(len(one.groups) for one in self.sensitive))
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -368,33 +220,57 @@ class World:
     @cached_property
     def graph(self) -> pd.DataFrame:
         """Which column (row) is a cause of which (column); what makes cells missing is a cause of theirs."""
-        names = [SENSITIVE, *self.columns]
+        roots = [one.name for one in self.sensitive]
+        names = [*roots, *self.columns]
         graph = pd.DataFrame(data=False, index=names, columns=names)
         for name, attribute in self.columns.items():
             graph.loc[[cause for cause in attribute.causes if cause in graph.index], name] = True
-        graph.loc[[one.cause for one in self.group_effects if one.cause in graph.index], SENSITIVE] = True
-        graph.loc[SENSITIVE, [name for name, (first, second) in self.gaps.items() if first != second]] = True
+        graph.loc[[one.cause for one in self.group_effects if one.cause in graph.index], roots] = True
+        for root in roots:
+            graph.loc[root, self._gaps_by(root)] = True
         return graph
 
     @cached_property
     def reached(self) -> set[str]:
-        """The columns that the sensitive attribute reaches."""
+        """The columns that the sensitive attributes reach."""
+        return set().union(*(self.reached_by(one.name) for one in self.sensitive))
+
+    def reached_by(self, sensitive: str) -> set[str]:
+        """The columns that one of the sensitive attributes reaches."""
         # A gap is seen in its own column only: effects depend on what the cell would have held
-        names = [name for name, (first, second) in self.gaps.items() if first != second]
+        names = self._gaps_by(sensitive)
         graph = self.graph.copy()
-        graph.loc[SENSITIVE, [name for name in names if SENSITIVE not in self.columns[name].causes]] = False
-        found = descendants(graph.to_numpy(), 0)
+        graph.loc[sensitive, [name for name in names if sensitive not in self.columns[name].causes]] = False
+        found = descendants(graph.to_numpy(), list(graph.index).index(sensitive))
         return {*names, *(graph.columns[i] for i in found)}
 
+    def _gaps_by(self, sensitive: str) -> list[str]:
+        """The columns whose gaps depend on a sensitive attribute."""
+        axis = [one.name for one in self.sensitive].index(sensitive)
+        return [name for name, some in self.gaps.items() if np.ptp(np.reshape(some, self.states.sizes), axis).any()]
+
     def people(self, n: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """New people of this world, and their twins."""
-        return self._draw(n, np.random.default_rng([SEED, self.number, 1, seed]))
+        """New people of this world, and their twins in the other group, where there is one other."""
+        own = self._new(n, seed)
+        return self._people(own), self._twins(own)
+
+    def people_in_all_states(self, n: int, seed: int) -> tuple[pd.DataFrame, dict[State, pd.DataFrame]]:
+        """New people of this world, those of ``people``; and by state, the same people had they belonged to it."""
+        own = self._new(n, seed)
+        everywhere = {
+            tuple(levels): self._frame(own, *self._solve(own, np.full(n, state)))
+            for state, levels in enumerate(self.states.levels.tolist())
+        }
+        return self._people(own), everywhere
 
     @cached_property
-    def _rows(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _rows(self) -> Exogenous:
         return self._draw(self.rows, np.random.default_rng([SEED, self.number, 0]))
 
-    def _draw(self, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _new(self, n: int, seed: int) -> Exogenous:
+        return self._draw(n, np.random.default_rng([SEED, self.number, 1, seed]))
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Exogenous:
         own = Exogenous(
             noise={one.name: NOISES[one.noise].draw(rng, (n, one.form.noises)) for one in self.attributes},
             group=rng.logistic(size=n),
@@ -402,8 +278,20 @@ class World:
             is_anomaly=rng.random(n) < ANOMALY_SHARE,
         )
         self._make_odd(own, rng)
-        signs, cells = self._solve(own, None)
-        return self._frame(own, signs, cells), self._frame(own, *self._solve(own, -signs))
+        return own
+
+    def _people(self, own: Exogenous) -> pd.DataFrame:
+        """As they are."""
+        return self._frame(own, *self._solve(own, None))
+
+    def _twins(self, own: Exogenous) -> pd.DataFrame:
+        if self.states.count > 2:
+            raise ValueError(
+                f"People of this world have {self.states.others} twins each, in {self.states.count} states: take those "
+                "of 'people_in_all_states'."
+            )
+        state, _ = self._solve(own, None)
+        return self._frame(own, *self._solve(own, 1 - state))
 
     def _make_odd(self, own: Exogenous, rng: np.random.Generator) -> None:
         """Give anomalies one or two unusually large noises."""
@@ -418,29 +306,37 @@ class World:
             rows = np.flatnonzero(own.is_anomaly & ((first == k) | (second == k)))
             noise[rows, which[rows]] = (sign * size)[rows]
 
-    def _solve(self, own: Exogenous, signs: Floats | None) -> tuple[Floats, dict[str, Cells]]:
-        """Groups (n,) and cells in causal order; groups that are given are set from outside."""
+    def _solve(self, own: Exogenous, state: Codes | None) -> tuple[Codes, dict[str, Cells]]:
+        """States (n,) and cells in causal order; states that are given are set from outside."""
         signals: dict[str, Floats] = {}
         cells: dict[str, Cells] = {}
+        found = np.zeros(len(own.group), dtype=np.intp)
         for k, attribute in enumerate((*self.attributes, None)):
             if k == self.before:
                 drawn = sum((effect.of(signals)[:, 0] for effect in self.group_effects), own.group)
-                signs = np.where(drawn < self.group_cut, -1.0, 1.0) if signs is None else signs
-                signals[SENSITIVE] = signs
+                found = np.digitize(drawn, self.group_cuts) if state is None else state
+                signals |= group_signals(self.sensitive, found)
             if attribute is not None:
                 cells[attribute.name] = attribute.cells(signals, own.noise[attribute.name])
                 signals[attribute.name] = attribute.signal(cells[attribute.name])
-        return signals[SENSITIVE], cells
+        return found, cells
 
-    def _frame(self, own: Exogenous, signs: Floats, cells: Mapping[str, Cells]) -> pd.DataFrame:
-        columns: dict[str, Cells] = {SENSITIVE: np.where(signs < 0.0, *GROUPS).astype(object)}
+    def _frame(self, own: Exogenous, state: Codes, cells: Mapping[str, Cells]) -> pd.DataFrame:
+        columns: dict[str, Cells] = {}
+        for one, level in zip(self.sensitive, self.states.levels[state].T, strict=True):
+            columns[one.name] = np.array(one.groups, dtype=object)[level]
         for name in self.columns:
             columns[name] = cells[name]
             if name in self.gaps:
-                first, second = self.gaps[name]
-                columns[name] = _with_gaps(cells[name], own.gaps[name] < np.where(signs < 0.0, first, second))
+                columns[name] = _with_gaps(cells[name], own.gaps[name] < np.array(self.gaps[name])[state])
         columns[LABEL] = np.where(own.is_anomaly, ANOMALY, NORMAL).astype(object)
         return pd.DataFrame(columns)
+
+
+def group_signals(sensitive: Sequence[Sensitive], state: Codes) -> dict[str, Floats]:
+    """What the groups of people in these states (n,) send, by sensitive attribute."""
+    levels = States(tuple(len(one.groups) for one in sensitive)).levels[state].T
+    return {one.name: np.array(one.values)[level] for one, level in zip(sensitive, levels, strict=True)}
 
 
 def _with_gaps(cells: Cells, missing: Bools) -> Cells:

@@ -48,7 +48,7 @@ def measure(world: World, config: AuditConfig, most_rows: int | None) -> Record:
     record: Record = {
         "world": world.number,
         "family": world.family,
-        "settings": _settings(config, most_rows),
+        "settings": settings_of(config, most_rows),
         "identified": world.identified,
         "rows": len(table),
         "attributes": len(world.columns),
@@ -136,7 +136,8 @@ def _counts(true: set[Any], found: set[Any]) -> dict[str, int]:
     return {"true": len(true), "found": len(found), "both": len(true & found)}
 
 
-def _settings(config: AuditConfig, most_rows: int | None) -> Record:
+def settings_of(config: AuditConfig, most_rows: int | None) -> Record:
+    """What worlds of one file must have in common."""
     return {"methods": list(config.methods), "subsamples": config.subsamples, "most_rows": most_rows}
 
 
@@ -165,24 +166,22 @@ def _summary(records: Sequence[Record]) -> Record:
         "coverage": covered / len(measured) if measured else None,
         "too_low": sum(case["interval"][1] < case["truth"] for case in measured),
         "too_high": sum(case["interval"][0] > case["truth"] for case in measured),
-        "width": _mean(case["interval"][1] - case["interval"][0] for case in measured),
-        "truth": _mean(case["truth"] for case in cases),
+        "width": mean(case["interval"][1] - case["interval"][0] for case in measured),
+        "truth": mean(case["truth"] for case in cases),
         "error": _error(cases, "ratio"),
-        "bias": _mean(case["ratio"] - case["truth"] for case in cases if case["ratio"] is not None),
+        "bias": mean(case["ratio"] - case["truth"] for case in cases if case["ratio"] is not None),
         "outside_bounds": {name: _outside(cases, name) for name in _BOUNDED},
-        "twin_test": _mean(record["twin_test"] for record in records),
-        "truth_by_method": {name: _mean(case["truth"] for case in some) for name, some in by_method.items()},
-        "auc_roc": {name: _mean(case["auc_roc"] for case in some) for name, some in by_method.items()},
-        "truth_at_share": {
-            name: _mean(case.get("truth_at_share") for case in some) for name, some in by_method.items()
-        },
+        "twin_test": mean(record["twin_test"] for record in records),
+        "truth_by_method": {name: mean(case["truth"] for case in some) for name, some in by_method.items()},
+        "auc_roc": {name: mean(case["auc_roc"] for case in some) for name, some in by_method.items()},
+        "truth_at_share": {name: mean(case.get("truth_at_share") for case in some) for name, some in by_method.items()},
         "coverage_by_method": {name: _covered(some, "truth", "interval") for name, some in by_method.items()},
         "improvement": {
             name: _covered(some, "improvement", "improvement_interval") for name, some in by_method.items()
         },
-        "ratio_by_method": {name: _mean(case["ratio"] for case in some) for name, some in by_method.items()},
+        "ratio_by_method": {name: mean(case["ratio"] for case in some) for name, some in by_method.items()},
         "graph": {part: _shares([one["graph"][part] for one in large]) for part in ("edges", "skeleton", "reach")},
-        "seconds": _mean(record["seconds"] for record in records),
+        "seconds": mean(record["seconds"] for record in records),
     }
 
 
@@ -192,14 +191,15 @@ def _covered(cases: Sequence[Record], truth: str, interval: str) -> tuple[int, i
     return sum(low <= true <= high for true, (low, high) in known), len(known)
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def mean(values: Iterable[float | None]) -> float | None:
+    """Of those that are known."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
 
 def _error(cases: Sequence[Record], name: str) -> float | None:
     """Mean absolute distance of a number from the truth."""
-    return _mean(abs(case[name] - case["truth"]) for case in cases if case[name] is not None)
+    return mean(abs(case[name] - case["truth"]) for case in cases if case[name] is not None)
 
 
 def _outside(cases: Sequence[Record], name: str) -> int:
@@ -222,25 +222,31 @@ def report(summary: dict[str, Record]) -> str:
     """The tables."""
     methods = dict.fromkeys(method for found in summary.values() for method in found["truth_by_method"])
     tables = [
-        _table(summary, "changing ratio", _RATIO),
-        _table(summary, "outside the bounds", {name: _bound_column(name) for name in _BOUNDED}),
-        _table(summary, "true ratio (AUC-ROC)", {method: _method_column(method) for method in methods}),
-        _table(summary, "true ratio at AE's share", {method: _share_column(method) for method in methods}),
-        _table(summary, "interval covers", {method: _count_column("coverage_by_method", method) for method in methods}),
-        _table(summary, "interval of difference from AE covers", {m: _count_column("improvement", m) for m in methods}),
-        _table(summary, "precision, recall", _GRAPH),
+        markdown(summary, "changing ratio", _RATIO),
+        markdown(summary, "outside the bounds", {name: _bound_column(name) for name in _BOUNDED}),
+        markdown(summary, "true ratio (AUC-ROC)", {method: _method_column(method) for method in methods}),
+        markdown(summary, "true ratio at AE's share", {method: _share_column(method) for method in methods}),
+        markdown(
+            summary, "interval covers", {method: _count_column("coverage_by_method", method) for method in methods}
+        ),
+        markdown(
+            summary, "interval of difference from AE covers", {m: _count_column("improvement", m) for m in methods}
+        ),
+        markdown(summary, "precision, recall", _GRAPH),
     ]
     return "\n\n".join(tables)
 
 
-def _table(summary: dict[str, Record], corner: str, columns: dict[str, Callable[[Record], str]]) -> str:
+def markdown(summary: dict[str, Record], corner: str, columns: dict[str, Callable[[Record], str]]) -> str:
+    """A table, one row for each part of the summary."""
     lines = [f"| {corner} | {' | '.join(columns)} |", f"|{'---|' * (len(columns) + 1)}"]
     for name, found in summary.items():
         lines.append(f"| {name} | {' | '.join(column(found) for column in columns.values())} |")
     return "\n".join(lines)
 
 
-def _number(value: float | None, digits: int = 3) -> str:
+def shown(value: float | None, digits: int = 3) -> str:
+    """A number, or a dash."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
@@ -253,11 +259,11 @@ def _bound_column(name: str) -> Callable[[Record], str]:
 
 
 def _method_column(method: str) -> Callable[[Record], str]:
-    return lambda found: f"{_number(found['truth_by_method'].get(method))} ({_number(found['auc_roc'].get(method), 2)})"
+    return lambda found: f"{shown(found['truth_by_method'].get(method))} ({shown(found['auc_roc'].get(method), 2)})"
 
 
 def _share_column(method: str) -> Callable[[Record], str]:
-    return lambda found: _number(found["truth_at_share"].get(method))
+    return lambda found: shown(found["truth_at_share"].get(method))
 
 
 def _count_column(part: str, method: str) -> Callable[[Record], str]:
@@ -265,7 +271,7 @@ def _count_column(part: str, method: str) -> Callable[[Record], str]:
 
 
 def _graph_column(part: str) -> Callable[[Record], str]:
-    return lambda found: ", ".join(_number(share, 2) for share in found["graph"][part].values())
+    return lambda found: ", ".join(shown(share, 2) for share in found["graph"][part].values())
 
 
 _RATIO: dict[str, Callable[[Record], str]] = {
@@ -273,12 +279,12 @@ _RATIO: dict[str, Callable[[Record], str]] = {
     "90 % interval covers": _coverage,
     "too low": lambda found: str(found["too_low"]),
     "too high": lambda found: str(found["too_high"]),
-    "mean width": lambda found: _number(found["width"]),
-    "true ratio": lambda found: _number(found["truth"]),
-    "mean error": lambda found: _number(found["error"], 4),
-    "bias": lambda found: _number(found["bias"], 4),
-    "twin test": lambda found: _number(found["twin_test"]),
-    "seconds": lambda found: _number(found["seconds"], 1),
+    "mean width": lambda found: shown(found["width"]),
+    "true ratio": lambda found: shown(found["truth"]),
+    "mean error": lambda found: shown(found["error"], 4),
+    "bias": lambda found: shown(found["bias"], 4),
+    "twin test": lambda found: shown(found["twin_test"]),
+    "seconds": lambda found: shown(found["seconds"], 1),
 }
 _GRAPH = {"edges": _graph_column("edges"), "skeleton": _graph_column("skeleton"), "reach": _graph_column("reach")}
 
@@ -294,37 +300,54 @@ def read_records(path: Path | None, settings: Record) -> list[Record]:
     return records
 
 
-def main() -> None:
-    """Measure what is missing, print the tables."""
-    options = _parser().parse_args()
-    config = AuditConfig(methods=tuple(options.methods), subsamples=options.subsamples)
-    records = read_records(options.out, _settings(config, options.most_rows))
+def measure_missing(
+    options: argparse.Namespace, settings: Record, measured: Callable[[int, str], Record]
+) -> list[Record]:
+    """All worlds that are asked for and those in the file; what is not there yet is measured and appended to it."""
+    records = read_records(options.out, settings)
     known = {(record["world"], record["family"]) for record in records}
     for number in range(options.first, options.first + options.worlds):
         family = options.families[number % len(options.families)]
         if (number, family) in known:
             continue
-        world = draw_world(number, family)
-        records.append(measure(world, config.replace(seed=number), options.most_rows))
+        records.append(measured(number, family))
         print(f"world {number} ({family}): {records[-1].get('seconds', 'refused')}", file=sys.stderr, flush=True)
         if options.out is not None:
             with options.out.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps(records[-1]) + "\n")
-    summary = summarise(records)
+    return records
+
+
+def publish(options: argparse.Namespace, records: Sequence[Record], summary: dict[str, Record], tables: str) -> None:
+    """Print the tables and what was refused; write the summary."""
     if options.summary is not None:
         options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    print(report(summary))
+    print(tables)
     for record in records:
         if "error" in record:
             print(f"\nWorld {record['world']} ({record['family']}) was refused: {record['error']}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> None:
+    """Measure what is missing, print the tables."""
+    options = parser(METHODS, str(__doc__)).parse_args()
+    config = AuditConfig(methods=tuple(options.methods), subsamples=options.subsamples)
+
+    def measured(number: int, family: str) -> Record:
+        return measure(draw_world(number, family), config.replace(seed=number), options.most_rows)
+
+    records = measure_missing(options, settings_of(config, options.most_rows), measured)
+    summary = summarise(records)
+    publish(options, records, summary, report(summary))
+
+
+def parser(methods: Sequence[str], description: str) -> argparse.ArgumentParser:
+    """What may be asked for."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=len(FAMILIES))
     parser.add_argument("--first", type=int, default=0, help="number of the first world; others are other worlds")
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="they take turns")
-    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", default=list(methods))
     parser.add_argument("--subsamples", type=int, default=20, help="0: no intervals")
     parser.add_argument("--most-rows", type=int, help="of a table, for a quick look; the first ones")
     parser.add_argument("--out", type=Path, help="JSON lines, one a world, to go on with later")

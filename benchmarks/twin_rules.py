@@ -42,9 +42,9 @@ def main() -> None:
         assert truth is not None
         truth_score, truth_twin = score_people(base, truth), score_people(base, result.model.twins(truth))
         for rule in RULES:
-            factual = twin_score(scores.factual, scores.counterfactual, rule)
-            judged = twin_score(truth_score, truth_twin, rule)
-            thresholds = np.quantile(twin_score(here, there, rule), PAPER_QUANTILES)
+            factual = twin_score([scores.factual, scores.counterfactual], rule)
+            judged = twin_score([truth_score, truth_twin], rule)
+            thresholds = np.quantile(twin_score([here, there], rule), PAPER_QUANTILES)
             curve = ScoreCurve(factual, judged, result.people.is_anomaly)
             found[rule].append((curve.auc_pr or 0.0, curve.at(thresholds)))
     for rule in RULES:

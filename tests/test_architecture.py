@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
 HOMES = {"streamlit": "apps/dashboard", "plotly": "figures", "kaleido": "figures", "sqlalchemy": "runs"}
 HEAVY = {
     *{"torch", "pandas", "scipy", "sklearn", "pyarrow", "plotly", "kaleido", "streamlit", "networkx"},
-    *{"dask", "distributed", "sqlalchemy", "alembic"},
+    *{"dask", "distributed", "sqlalchemy", "alembic", "fairlearn"},
 }
 LONGEST_FUNCTION, LONGEST_MODULE, LONGEST_PAGE = 40, 400, 150  # lines; of a function without its docstring
 SOURCES = sorted(

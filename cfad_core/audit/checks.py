@@ -8,13 +8,15 @@ from typing import Any, get_args
 
 import numpy as np
 
+from cfad_core.audit.comparisons import Comparison, Plan
 from cfad_core.audit.judging import UNSEEN
 from cfad_core.causal.learning import Learner
 from cfad_core.causal.mechanisms.category import Category
 from cfad_core.causal.mechanisms.protocol import Coupling
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Floats
 from cfad_core.core.progress import Progress, Silent
+from cfad_core.core.states import States
 from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.fit_test import clearly_better
 from cfad_core.evaluation.twin_test import TwinTest, twin_test
@@ -28,7 +30,7 @@ Score = Callable[[Floats], dict[str, Floats]]
 
 @dataclass(frozen=True)
 class ModelChecks:
-    """What the tests found.
+    """What the tests found, about one comparison.
 
     Attributes
     ----------
@@ -94,7 +96,9 @@ class Tested:
 
     Attributes
     ----------
-    factual, twins : (n, d), people who were not learned from, and their twins
+    factual : (n, d), people who were not learned from
+    twins : (moves, n, d), their twins
+    plan : what is compared
     score, thresholds : by method
     rows_were_selected : whether the training rows were chosen by their label
     """
@@ -103,47 +107,79 @@ class Tested:
     learner: Learner
     factual: Floats
     twins: Floats
+    plan: Plan
     variables: tuple[str, ...]
     score: Score
     thresholds: Mapping[str, float]
     rows_were_selected: bool
 
 
-def check_model(tested: Tested, seed: int, progress: Progress) -> ModelChecks:
-    """Run all tests."""
-    learner, quiet = tested.learner, Silent(progress, STAGE)
-    kept, unexplained = learner.differing(tested.model)
-    found = None if tested.rows_were_selected else _twin_test(tested, kept, seed, quiet)
-    progress.tick(STAGE, 1, 3)
+def check_model(tested: Tested, seed: int, progress: Progress) -> tuple[ModelChecks, ...]:
+    """Run all tests, of every comparison."""
+    quiet, comparisons = Silent(progress, STAGE), tested.plan.comparisons
+    steps = 1 + len(comparisons)
     better = () if tested.rows_were_selected else _better_fit(tested, quiet)
-    progress.tick(STAGE, 2, 3)
-    ratios = _own_ratios(tested, quiet)
-    progress.tick(STAGE, 3, 3)
+    progress.tick(STAGE, 1, steps)
+    found: list[ModelChecks] = []
+    for comparison in comparisons:
+        found.append(_check(tested, comparison, better, seed, quiet))
+        progress.tick(STAGE, 1 + len(found), steps)
+    return tuple(found)
+
+
+def _check(
+    tested: Tested, comparison: Comparison, better: tuple[str, ...], seed: int, progress: Progress
+) -> ModelChecks:
+    differing = [tested.learner.differing(tested.model, s) for s in comparison.attributes]
+    kept, unexplained = (
+        tuple(dict.fromkeys(name for some in part for name in some)) for part in zip(*differing, strict=True)
+    )
+    reached = tested.model.affected_by([tested.model.attributes[s] for s in comparison.attributes])
+    untested = tested.rows_were_selected or comparison.is_joint
+    ratios = _own_ratios(tested, comparison, progress)
     return ModelChecks(
-        twin_test=found,
+        twin_test=None if untested else _twin_test(tested, comparison, kept, seed, progress),
         kept=kept,
         unexplained=unexplained,
-        better_fit=better,
+        better_fit=tuple(name for name in better if name in reached),
         spans=_coupling_spans(ratios),
         rows_were_selected=tested.rows_were_selected,
         remaining={method: (float(found.min()), float(found.max())) for method, found in _of_model(ratios).items()},
     )
 
 
-def _twin_test(tested: Tested, kept: tuple[str, ...], seed: int, progress: Progress) -> TwinTest | None:
-    """Where twins keep variables that differ between the groups, among people whom these let expect in either group.
+def _twin_test(
+    tested: Tested, comparison: Comparison, kept: tuple[str, ...], seed: int, progress: Progress
+) -> TwinTest | None:
+    """Twins of one attribute against real people with the same groups of the others.
 
-    Everybody stays in the test with the probability of the group that they do not belong to (overlap weights): what is
-    kept then has the same distribution among twins of one group and people of the other.
+    Where twins keep variables that differ between the groups, among people whom these let expect in either group:
+    everybody stays in the test with the probability of the groups that they are compared with (overlap weights), so
+    that what is kept has the same distribution among twins of some groups and people of another.
     """
-    people, twins = tested.factual, tested.twins
+    people, twins = tested.factual, tested.twins[list(comparison.moves)].reshape(-1, tested.factual.shape[1])
     if kept:
-        second = tested.learner.group_probability(kept, people)
-        stays = np.random.default_rng([seed, 7]).random(len(people)) < np.where(
-            people[:, 0] > 0.0, 1.0 - second, second
-        )
-        people, twins = people[stays], twins[stays]
+        codes, rng = tested.plan.states.of_codes, np.random.default_rng([seed, 7])
+        (s,) = comparison.attributes
+        shares = _shares_alike(tested.learner.group_probability(kept, people), tested.plan.states, s)
+        own, copies = np.arange(len(people)), len(comparison.moves)
+        draws = rng.random(len(people))
+        stays = draws < 1.0 - shares[own, codes(people[:, 0])]
+        if copies == 1:  # person and twin stay together
+            twins = twins[stays]
+        else:
+            target = shares[np.tile(own, copies), codes(twins[:, 0])]
+            twins = twins[rng.random(len(twins)) < target]
+        people = people[stays]
     return twin_test(twins, people, tested.variables, seed, progress)
+
+
+def _shares_alike(shares: Floats, states: States, attribute: int) -> Floats:
+    """Of probabilities (n, states), those among states that differ in one attribute alone, (n, states)."""
+    others = np.delete(states.levels, attribute, axis=1)
+    alike = (others[:, None] == others[None]).all(axis=2).astype(np.float64)  # (states, states)
+    found: Floats = shares / np.maximum(shares @ alike, 1e-300)
+    return found
 
 
 def _better_fit(tested: Tested, progress: Progress) -> tuple[str, ...]:
@@ -153,26 +189,33 @@ def _better_fit(tested: Tested, progress: Progress) -> tuple[str, ...]:
     return clearly_better(own, {name: other[name] for name in own})
 
 
-def _own_ratios(tested: Tested, progress: Progress) -> dict[str, Floats]:
+def _own_ratios(tested: Tested, comparison: Comparison, progress: Progress) -> dict[str, Floats]:
     """By method, the changing ratio by twins of the audit's own model that no detector scores with, by coupling.
 
     First as levels are coupled usually; then in every other way, if one with more than two levels is reached: of two
     levels all couplings make the same. Empty if nothing is drawn.
     """
-    model = tested.model
-    if not model.draws:
+    model, plan = tested.model, tested.plan
+    reached = [i for i in model.reached_from(comparison.attributes) if i >= len(model.attributes)]
+    if not any(model.mechanisms[i].draws for i in reached):
         return {}
-    several = any(isinstance(one := model.mechanisms[i], Category) and len(one.places) > 2 for i in model.affected)
+    several = any(isinstance(one := model.mechanisms[i], Category) and len(one.places) > 2 for i in reached)
     couplings: tuple[Coupling | None, ...] = (None, *(get_args(Coupling) if several else ()))
     people = tested.factual[:_MOST_PEOPLE]
+    state, twins_of = plan.states.of_codes(people[:, 0]), model.possible_twins(people)
     here = {method: scores > tested.thresholds[method] for method, scores in tested.score(people).items()}
     found: dict[str, list[float]] = {method: [] for method in here}
     for coupling in couplings:
         changed: dict[str, list[float]] = {method: [] for method in here}
         for draw in range(_DRAWS):
             progress.check(STAGE)
-            for method, scores in tested.score(model.twins(people, UNSEEN + draw, coupling=coupling)).items():
-                changed[method].append(_changed(here[method], scores > tested.thresholds[method]))
+            differs = {method: np.zeros(len(people), dtype=np.bool_) for method in here}
+            for move in comparison.moves:
+                twins = twins_of(UNSEEN + draw, to=plan.targets(state, move, draw), coupling=coupling)
+                for method, scores in tested.score(twins).items():
+                    differs[method] |= here[method] != (scores > tested.thresholds[method])
+            for method, some in differs.items():
+                changed[method].append(float(some.mean()))
         for method, values in changed.items():
             found[method].append(float(np.mean(values)))
     return {method: np.array(values) for method, values in found.items()}
@@ -187,7 +230,3 @@ def _coupling_spans(ratios: Mapping[str, Floats]) -> dict[str, tuple[float, floa
 def _of_model(ratios: Mapping[str, Floats]) -> dict[str, Floats]:
     """Of the methods that score with the causal model."""
     return {name: found for name, found in ratios.items() if name in METHODS and METHODS[name].scores_with_model}
-
-
-def _changed(here: Bools, there: Bools) -> float:
-    return float((here != there).mean())

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from cfad_core.audit.checks import ModelChecks
+from cfad_core.audit.comparisons import Comparison, plan_of
 from cfad_core.audit.notices import RESULT_CODES
 from cfad_core.audit.report import MethodScores
 from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
@@ -34,10 +35,10 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import AnyDetector, SavedDetector, Surroundings
 from cfad_core.detectors.registry import METHOD_NAME, METHODS, module_of, needed
 
-SCHEMA_VERSION = 5
-# 2 knew three methods and one scaling of their inputs, 3 no uncertainty; up to 4 twins were additive, and one judge
-_READABLE = (2, 3, 4, 5)
-_WHOSE = ("factual", "counterfactual", "truth")  # the people, their twins that are shown, and the true ones
+SCHEMA_VERSION = 6
+# 2 knew three methods and one scaling of their inputs, 3 no uncertainty; up to 4 twins were additive, and one judge; up
+# to 5 there were two groups of one attribute
+_READABLE = (2, 3, 4, 5, 6)
 
 
 def summary(result: AuditResult) -> dict[str, Any]:
@@ -53,13 +54,14 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "n_train_normal": made.n_train_normal,
         "n_test": len(result.people.row),
         "groups": {name: int(rows.sum()) for name, rows in result.groups.items()},
+        "comparisons": [_comparison(result, one) for one in result.plan.comparisons],
         "judge": "true twins" if result.people.truth is not None else "causal models of other rows",
         "judges": result.judges,
         "encoding": result.encoding.to_dict(),
         "graph": graph_summary(result.model),
         "methods": {method: _method(result, method) for method in result.reports},
-        "checks": None if result.checks is None else result.checks.to_dict(),
-        "uncertainty": None if result.stability is None else result.stability.to_dict(),
+        "checks": result.checks[0].to_dict() if result.checks else None,
+        "uncertainty": None if result.stability is None else _uncertainty(result),
         "detector": result.settings.to_dict(),
         "notices": [finding.to_dict() for finding in result.findings],
         "seconds": made.seconds,
@@ -72,6 +74,24 @@ def _method(result: AuditResult, method: str) -> dict[str, Any]:
     if improvement is None:
         return found
     return found | {"improvement": {"over": PLAIN} | dataclasses.asdict(improvement)}
+
+
+def _uncertainty(result: AuditResult) -> dict[str, Any]:
+    stability = result.seen().stability
+    assert stability is not None
+    return stability.to_dict()
+
+
+def _comparison(result: AuditResult, comparison: Comparison) -> dict[str, Any]:
+    """One comparison: its groups, and what the audit says of it."""
+    seen = result.seen(comparison.name)
+    return {
+        "name": comparison.name,
+        "groups": {name: int(rows.sum()) for name, rows in seen.groups.items()},
+        "checks": seen.checks[0].to_dict() if seen.checks else None,
+        "affected": list(result.model.affected_by([result.model.attributes[s] for s in comparison.attributes])),
+        "methods": {method: report.to_dict() for method, report in seen.reports.items()},
+    }
 
 
 def graph_summary(model: CausalModel) -> dict[str, Any]:
@@ -99,16 +119,21 @@ def save_audit(result: AuditResult, folder: Path) -> None:
         }
         save_arrays(weights, stage / "detectors.safetensors")
         _people_table(result).to_parquet(stage / "people.parquet", index=False)
-        for whose in _WHOSE:
-            if (rows := getattr(result.people, whose)) is not None:
-                frame = pd.DataFrame(rows, columns=list(result.encoding.names))
-                frame.to_parquet(stage / f"{whose}.parquet", index=False)
+        for whose, rows in _encoded_rows(result.people).items():
+            frame = pd.DataFrame(rows, columns=list(result.encoding.names))
+            frame.to_parquet(stage / f"{whose}.parquet", index=False)
         judged = {f"scores.{method}": scores.judged for method, scores in result.scores.items()}
         save_arrays({"people": result.people.judged, **judged}, stage / "judged.safetensors")
         train = {method: scores.train for method, scores in result.scores.items()}
         save_arrays(train, stage / "train_scores.safetensors")
         text = json.dumps(summary(result), indent=2, allow_nan=False)
         (stage / "audit.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _encoded_rows(people: People) -> dict[str, Floats]:
+    """What is written of people by file: the twins of all moves one below the other, those of the first move first."""
+    found = {"factual": people.factual, "counterfactual": people.twins.reshape(-1, people.twins.shape[2])}
+    return found if people.truth is None else found | {"truth": people.truth}
 
 
 def load_audit(folder: Path) -> AuditResult:
@@ -125,7 +150,7 @@ def load_audit(folder: Path) -> AuditResult:
         text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
         if text["schema_version"] not in _READABLE:
             raise InvalidArtifactError(
-                f"The audit in '{folder}' has schema version {text['schema_version']}; this program reads 2 to 5."
+                f"The audit in '{folder}' has schema version {text['schema_version']}; this program reads 2 to 6."
             )
         strange = [method for method in text["methods"] if not METHOD_NAME.fullmatch(method)]
         if strange:
@@ -144,22 +169,26 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
     table = pd.read_parquet(folder / "people.parquet")
     judged = read_judged(folder, text, table)
     people = _load_people(folder, table, judged)
-    stability = load_stability(folder / "uncertainty") if text.get("uncertainty") else None
+    roles, encoding = ColumnRoles.from_dict(text["roles"]), Encoding.from_dict(text["encoding"])
+    plan = plan_of(encoding, roles)
+    stability = load_stability(folder / "uncertainty", len(judged.people)) if text.get("uncertainty") else None
     if stability is not None:
-        stability.check(len(table), len(judged.people), model.strengths()[0], text["methods"])
+        methods = text["methods"]
+        stability.check(len(table), len(judged.people), model.strengths()[0], methods, len(plan.moves))
     known = Surroundings(config.replace(detector=settings), {}, SharedTwins(model))
     notices = (Finding.from_dict(notice) for notice in text["notices"])
     return AuditResult(
-        roles=ColumnRoles.from_dict(text["roles"]),
+        roles=roles,
         config=config,
         settings=settings,
-        encoding=Encoding.from_dict(text["encoding"]),
+        encoding=encoding,
         model=model,
         detectors=_load_detectors(folder, text["methods"], known),
+        plan=plan,
         people=people,
-        scores=_load_scores(folder, table, judged, text["methods"]),
+        scores=_load_scores(folder, table, judged, text["methods"], len(plan.moves)),
         judges=judged.judges,
-        checks=ModelChecks.from_dict(text["checks"]) if text.get("checks") else None,
+        checks=tuple(ModelChecks.from_dict(one) for one in _saved_checks(text)),
         stability=stability,
         notices=tuple(notice for notice in notices if notice.code not in RESULT_CODES),
         provenance=Provenance(
@@ -170,6 +199,12 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
             n_train_normal=text["n_train_normal"],
         ),
     )
+
+
+def _saved_checks(text: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The checks of every comparison; none if they were not run."""
+    saved = text["comparisons"] if "comparisons" in text else [text]
+    return [one["checks"] for one in saved if one.get("checks")]
 
 
 def _settings(text: Mapping[str, Any], config: AuditConfig) -> DetectorConfig:
@@ -183,10 +218,16 @@ def _people_table(result: AuditResult) -> pd.DataFrame:
     if result.people.is_anomaly is not None:
         people["is_anomaly"] = result.people.is_anomaly
     for method, scores in result.scores.items():
-        for whose in _WHOSE:
-            if (values := getattr(scores, whose)) is not None:
-                people[f"{method}_{whose}"] = values
+        people[f"{method}_factual"] = scores.factual
+        for move, values in enumerate(scores.twins):
+            people[_twin_column(method, move)] = values
+        if scores.truth is not None:
+            people[f"{method}_truth"] = scores.truth
     return people
+
+
+def _twin_column(method: str, move: int) -> str:
+    return f"{method}_counterfactual" if move == 0 else f"{method}_counterfactual_{move + 1}"
 
 
 def _load_people(folder: Path, table: pd.DataFrame, judged: Judged) -> People:
@@ -196,27 +237,27 @@ def _load_people(folder: Path, table: pd.DataFrame, judged: Judged) -> People:
     return People(
         row=table["row"].to_numpy(dtype=np.int64),
         is_anomaly=table["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in table else None,
-        factual=rows("factual"),
-        counterfactual=rows("counterfactual"),
+        factual=(factual := rows("factual")),
+        twins=rows("counterfactual").reshape(-1, *factual.shape),
         truth=rows(judged.truth) if judged.truth else None,
         judged=judged.people,
     )
 
 
 def _load_scores(
-    folder: Path, table: pd.DataFrame, judged: Judged, methods: Mapping[str, Any]
+    folder: Path, table: pd.DataFrame, judged: Judged, methods: Mapping[str, Any], moves: int
 ) -> dict[str, MethodScores]:
     train = load_file(folder / "train_scores.safetensors")
 
-    def column(method: str, whose: str) -> Floats:
-        return table[f"{method}_{whose}"].to_numpy(dtype=np.float64)
+    def column(name: str) -> Floats:
+        return table[name].to_numpy(dtype=np.float64)
 
     return {
         method: MethodScores(
             train=train[method],
-            factual=column(method, "factual"),
-            counterfactual=column(method, "counterfactual"),
-            truth=column(method, judged.truth) if judged.truth else None,
+            factual=column(f"{method}_factual"),
+            twins=np.stack([column(_twin_column(method, move)) for move in range(moves)]),
+            truth=column(f"{method}_{judged.truth}") if judged.truth else None,
             judged=judged.scores[method],
         )
         for method in methods

@@ -6,12 +6,13 @@ learned from a random half of the rows. Everybody gets several twins, so an outc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfad_core.audit.comparisons import Plan
 from cfad_core.audit.stability import evenly
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats, Rows
@@ -34,44 +35,64 @@ class Judgement:
     Attributes
     ----------
     people : (m,), positions among the audit's people
-    twin_scores : by method, (R, m): R = models x twins by each model, those of one model next to each other
-    returned : by method, (models / 2, r): of the twins' twins of r of the judged people, at even distances; the second
-        twin is by a model that shares no row with the first
+    twin_scores : by method, (R, moves, m): R = models x twins by each model, those of one model next to each other
+    went : (r,), positions among the judged of those who go there and back, at even distances
+    returned : by method, (models / 2, comparisons, r): of the twins' twins of these; the second twin is by a model that
+        shares no row with the first
     returned_by_same : the same, both by the first: what is drawn by chance alone
     """
 
     people: NDArray[np.int64]
     twin_scores: dict[str, Floats]
+    went: NDArray[np.int64]
     returned: dict[str, Floats]
     returned_by_same: dict[str, Floats]
 
 
 def judge_people(
-    models: Sequence[CausalModel], factual: Floats, score: Score, seed: int, progress: Progress
+    models: Sequence[CausalModel], factual: Floats, plan: Plan, score: Score, seed: int, progress: Progress
 ) -> Judgement:
-    """Twins of people (n, d) by every model, and there and back by each pair of neighbours."""
+    """Twins of people (n, d) by every model for every move, and there and back by each pair of neighbours."""
     people = sample_of(np.arange(len(factual)), MOST_JUDGED, np.random.default_rng([seed, 3]))
-    judged = factual[people]
-    draws = draws_of(len(models))
+    judged, went = factual[people], evenly(len(people), _MOST_RETURNED)
+    state, draws, moves = plan.states.of_codes(judged[:, 0]), draws_of(len(models)), range(len(plan.moves))
     found: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
     by_same: list[dict[str, Floats]] = []
-    steps = len(models) * draws + len(models) // 2
+    steps = len(models) * draws * len(moves)
     for b, model in enumerate(models):
+        twins_of = model.possible_twins(judged)
         for draw in range(draws):
-            twins = model.twins(judged, draw)
-            found.append(score(twins))
-            progress.tick(STAGE, len(found) + len(returned), steps)
-            if draw == 0 and b % 2 == 0 and b + 1 < len(models):
-                some = twins[evenly(len(twins), _MOST_RETURNED)]
-                returned.append(score(models[b + 1].twins(some)))
-                by_same.append(score(model.twins(some)))
-    return Judgement(people.astype(np.int64), _by_method(found), _by_method(returned), _by_method(by_same))
+            for move in moves:
+                found.append(score(twins_of(draw, to=plan.targets(state, move, b * draws + draw))))
+                progress.tick(STAGE, len(found), steps)
+        if b % 2 == 0 and b + 1 < len(models):
+            for twins in _some_twins(model, judged[went], plan, turn=b // 2):
+                back = state[went]
+                returned.append(score(models[b + 1].twins(twins, to=back)))
+                by_same.append(score(model.twins(twins, to=back)))
+    return Judgement(
+        people=people.astype(np.int64),
+        twin_scores=_by_method(found, len(moves)),
+        went=went.astype(np.int64),
+        returned=_by_method(returned, len(plan.comparisons)),
+        returned_by_same=_by_method(by_same, len(plan.comparisons)),
+    )
 
 
-def _by_method(found: Sequence[dict[str, Floats]]) -> dict[str, Floats]:
-    """Scores (k, m) of each method."""
-    return {method: np.stack([one[method] for one in found]) for method in (found[0] if found else {})}
+def _some_twins(model: CausalModel, people: Floats, plan: Plan, turn: int) -> Iterator[Floats]:
+    """Of people (n, d), one twin each by every comparison."""
+    state, twins_of = plan.states.of_codes(people[:, 0]), model.possible_twins(people)
+    for comparison in plan.comparisons:
+        yield twins_of(0, to=plan.in_turn(state, comparison, turn))
+
+
+def _by_method(found: Sequence[dict[str, Floats]], parts: int) -> dict[str, Floats]:
+    """Scores (k, parts, m) of each method, of k times as many."""
+    return {
+        method: np.stack([one[method] for one in found]).reshape(-1, parts, len(found[0][method]))
+        for method in (found[0] if found else {})
+    }
 
 
 def draws_of(models: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cfad_core.audit.comparisons import Comparison, Plan
 from cfad_core.audit.judging import Judgement, sample_of
 from cfad_core.audit.scoring import in_slices
 from cfad_core.audit.stability import Stability
@@ -24,6 +25,7 @@ STAGE = "uncertainty"
 _MOST_ASKED = 2_000  # people that every single edge is cut for
 _MOST_CUT = 200  # edges, the strongest
 _LEAST = 1e-6  # distance that is a distance
+_NOBODY = 1e9  # distance to people of a combination of groups that nobody in the table has
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class Subject:
     Attributes
     ----------
     train : (n, d), all training rows, encoded
-    factual, counterfactual : (n, d), the people, and the twins that are shown
+    factual : (n, d), the people
+    twins : (moves, n, d), their twins that are shown
+    plan : what is compared
     score : the scores of people (n, d) by method
     thresholds : by method
     inputs : the scaling in which all variables count alike
@@ -43,7 +47,8 @@ class Subject:
     model: CausalModel
     encoding: Encoding
     factual: Floats
-    counterfactual: Floats
+    twins: Floats
+    plan: Plan
     score: Score
     thresholds: dict[str, float]
     inputs: InputScaling
@@ -55,13 +60,14 @@ def measure_stability(
     """Compare the graphs of models learned from subsamples; look at the own edges and twins."""
     plausibility = _plausibility(audit, np.random.default_rng([seed, 5]), progress)
     progress.tick(STAGE, 1, 2)
-    edge_cuts = _cut_edges(audit, [seed, 6], progress)
+    edge_cuts = tuple(_cut_edges(audit, comparison, [seed, 6], progress) for comparison in audit.plan.comparisons)
     progress.tick(STAGE, 2, 2)
     variables, _ = audit.model.strengths()
     return Stability(
         variables=tuple(variables),
-        sensitive=audit.model.sensitive,
+        sensitive=audit.model.attributes,
         graphs=np.stack([np.abs(model.strengths()[1]) for model in models]),
+        went=judgement.went,
         returned=judgement.returned,
         returned_by_same=judgement.returned_by_same,
         plausibility=plausibility,
@@ -70,21 +76,23 @@ def measure_stability(
     )
 
 
-def _cut_edges(audit: Subject, seed: list[int], progress: Progress) -> EdgeCuts:
-    """Cut every edge on a path from the sensitive attribute, one by one; all else, chance included, stays the same."""
-    own = audit.model
+def _cut_edges(audit: Subject, comparison: Comparison, seed: list[int], progress: Progress) -> EdgeCuts:
+    """Cut every edge on a path from what is compared, one by one; all else, chance included, stays the same."""
+    own, plan = audit.model, audit.plan
     people = sample_of(np.arange(len(audit.factual)), _MOST_ASKED, np.random.default_rng(seed))
     judged = audit.factual[people]
+    to = plan.in_turn(plan.states.of_codes(judged[:, 0]), comparison)
     here = {method: scores > audit.thresholds[method] for method, scores in audit.score(judged).items()}
 
     def ratio(cut: tuple[str, str] | None) -> dict[str, float]:
-        there = audit.score(own.twins(judged, cut=cut))
+        there = audit.score(own.twins(judged, to=to, cut=cut))
         return {
             method: float(((there[method] > threshold) != here[method]).mean())
             for method, threshold in audit.thresholds.items()
         }
 
-    starts = {own.sensitive, *own.affected_names}
+    compared = [own.attributes[s] for s in comparison.attributes]
+    starts = {*compared, *own.affected_by(compared)}
     strengths = {edge: abs(strength) for edge, strength in own.edges().items() if edge[0] in starts}
     edges = sorted(strengths, key=lambda edge: -strengths[edge])[:_MOST_CUT]
     found = []
@@ -100,8 +108,8 @@ def _cut_edges(audit: Subject, seed: list[int], progress: Progress) -> EdgeCuts:
 
 
 def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) -> Plausibility:
-    groups = audit.train[:, 0]
-    kept = [sample_of(np.flatnonzero(groups == sign), MAX_ROWS, rng) for sign in (-1.0, 1.0)]
+    groups, codes = audit.train[:, 0], audit.plan.states.codes
+    kept = [sample_of(np.flatnonzero(groups == code), MAX_ROWS, rng) for code in codes]
     real = audit.train[np.concatenate(kept)]
     rows = audit.inputs(real[:, 1:])
 
@@ -109,15 +117,16 @@ def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) 
         return distance_to_real(audit.inputs(people[:, 1:]), people[:, 0], rows, real[:, 0], rng)
 
     as_they_are = in_slices(distance, audit.factual, progress, STAGE)
-    usual = np.empty(len(as_they_are))
-    for sign in (-1.0, 1.0):  # neighbours are further away in a small group
-        own = audit.factual[:, 0] == sign
-        usual[audit.counterfactual[:, 0] == sign] = np.quantile(as_they_are[own] if own.any() else as_they_are, USUAL)
-    out_of_range, between_levels = _illegal(audit.encoding, audit.factual, audit.counterfactual)
+    usual = np.full(audit.twins.shape[:2], np.nan)
+    for code in codes:  # neighbours are further away in a small group
+        own = audit.factual[:, 0] == code
+        usual[audit.twins[:, :, 0] == code] = np.quantile(as_they_are[own] if own.any() else as_they_are, USUAL)
+    illegal = [_illegal(audit.encoding, audit.factual, twins) for twins in audit.twins]
+    apart = [in_slices(distance, twins, progress, STAGE) for twins in audit.twins]
     return Plausibility(
-        out_of_range=out_of_range,
-        between_levels=between_levels,
-        distance=in_slices(distance, audit.counterfactual, progress, STAGE),
+        out_of_range=np.stack([beyond for beyond, _ in illegal]),
+        between_levels=np.stack([between for _, between in illegal]),
+        distance=np.where(np.isfinite(apart), apart, _NOBODY),
         real_median=float(np.median(as_they_are)),
         usual=np.maximum(usual, _LEAST),
     )

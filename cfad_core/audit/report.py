@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.audit.checks import ModelChecks
+from cfad_core.audit.comparisons import View
 from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
-from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rate_bounds
+from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rates_bounds
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
 from cfad_core.evaluation.draws import monte_carlo_error
 from cfad_core.evaluation.evidence import Evidence
@@ -33,17 +34,32 @@ class MethodScores:
     ----------
     train : of the rows the threshold is taken from
     factual : (n,), of the test people as they are
-    counterfactual : (n,), of the twins that are shown
+    twins : (k, n), of the twins that are shown: one in each of k other groups
     truth : (n,), of their true twins, where these are known
-    judged : (R, m), of R twins of each judged person, by causal models that the detector does not know: those of one
-        model next to each other
+    judged : (R, k, m), of R possible twins of each judged person in each of k other groups, by causal models that the
+        detector does not know: those of one model next to each other
     """
 
     train: Floats
     factual: Floats
-    counterfactual: Floats
+    twins: Floats
     truth: Floats | None
     judged: Floats
+
+    @property
+    def counterfactual(self) -> Floats:
+        """(n,), of the twins that are shown: where there are several other groups, in the first."""
+        return np.asarray(self.twins[0])
+
+    def seen(self, view: View, judged: NDArray[np.int64]) -> MethodScores:
+        """Of one view of an audit whose judged people have these positions (m,) among all."""
+        return MethodScores(
+            train=self.train,
+            factual=self.factual[view.rows],
+            twins=view.take(self.twins),
+            truth=None if self.truth is None else self.truth[view.rows],
+            judged=view.take(self.judged, judged),
+        )
 
 
 @dataclass(frozen=True)
@@ -52,35 +68,36 @@ class ReportBasis:
 
     Attributes
     ----------
-    groups : which of the people (n,) belong to each group, that of -1 first
-    sensitive : (n,), their group as -1 or +1
+    view : who is compared with whom
     is_anomaly : (n,), None without labels
     judged : (m,), positions of the people whom other causal models judged
     judges : how many such models there are
-    attribute : the name of the sensitive attribute
-    has_path : whether it affects anything in the audit's own graph
+    has_path : whether what is compared affects anything in the audit's own graph
     is_additive : whether twins are the paper's, which need not be legal people
     graph_was_given : rather than learned
     quantile : of the training scores that sets the threshold
     checks : whether the causal model passes its tests
     """
 
-    groups: dict[str, Bools]
-    sensitive: Floats
+    view: View
     is_anomaly: Bools | None
     judged: NDArray[np.int64]
     judges: int
-    attribute: str
     has_path: bool
     is_additive: bool
     graph_was_given: bool
     quantile: float
     checks: ModelChecks | None
 
+    @property
+    def groups(self) -> dict[str, Bools]:
+        """Which of the people (n,) belong to each group."""
+        return self.view.groups
+
 
 @dataclass(frozen=True)
 class MethodReport:
-    """What an audit says about one method, at its threshold and at any other one.
+    """What an audit says about one method in one view, at its threshold and at any other one.
 
     Attributes
     ----------
@@ -126,7 +143,7 @@ class MethodReport:
             return ScoreCurve(scores.factual[rows], scores.truth[rows], is_anomaly)
         place = np.cumsum(rows) - 1
         chosen = rows[judged]
-        return ScoreCurve(scores.factual[rows], scores.judged[:, chosen], is_anomaly, place[judged[chosen]])
+        return ScoreCurve(scores.factual[rows], scores.judged[:, :, chosen], is_anomaly, place[judged[chosen]])
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -137,11 +154,13 @@ class MethodReport:
         return self.metrics if threshold == self.threshold else evaluate(self.curves, threshold)
 
     def flags_at(self, threshold: float) -> tuple[Bools, Bools]:
-        """Who is flagged, and whose shown twin is, (n,) each."""
+        """Who is flagged, and whose shown twin is, (n,) each; where there are several other groups, in the first."""
         return self.scores.factual > threshold, self.scores.counterfactual > threshold
 
     def change_probability(self, threshold: float) -> Floats:
         """How likely the outcome of each person changes, (n,): the share of their twins with another one.
+
+        In any of the groups that they are compared with.
 
         By the true twin where it is known; nan for people whom no other model judged.
         """
@@ -151,7 +170,7 @@ class MethodReport:
             return known
         found = np.full(len(here), np.nan)
         judged = self.basis.judged
-        found[judged] = ((self.scores.judged > threshold) != here[judged]).mean(axis=0)
+        found[judged] = ((self.scores.judged > threshold) != here[judged]).any(axis=1).mean(axis=0)
         return found
 
     @cached_property
@@ -184,8 +203,10 @@ class MethodReport:
         if self.stability is None:
             return None
         judged, basis = self.basis.judged, self.basis
-        twins = self.scores.judged.reshape(basis.judges, -1, len(judged))
-        return ResampledScores(self.scores.factual[judged], twins, basis.sensitive[judged], self.stability.seed)
+        if not len(judged):
+            return None
+        twins = self.scores.judged.reshape(basis.judges, -1, *self.scores.judged.shape[1:])
+        return ResampledScores(self.scores.factual[judged], twins, basis.view.group[judged], self.stability.seed)
 
     @cached_property
     def intervals(self) -> Intervals | None:
@@ -228,13 +249,23 @@ class MethodReport:
     def bounds_at(self, threshold: float) -> Bounds | None:
         """What the flag rates of the groups allow without any causal model; None where that does not hold."""
         checks = self.basis.checks
-        if self.basis.is_additive or checks is None or not checks.groups_are_comparable:
+        if self.basis.is_additive or checks is None or not checks.groups_are_comparable or not self._bounds_hold:
             return None
         here = self.scores.factual > threshold
-        first, second = (here[rows] for rows in self.basis.groups.values())
-        if not len(first) or not len(second):
+        flags = [here[rows] for rows in self.basis.groups.values()]
+        if any(not len(some) for some in flags):
             return None
-        return flag_rate_bounds(float(first.mean()), float(second.mean()), len(first), len(second))
+        return flag_rates_bounds([float(some.mean()) for some in flags], [len(some) for some in flags])
+
+    @property
+    def _bounds_hold(self) -> bool:
+        """Whether everybody is compared with all groups: bounds are about those.
+
+        Not where two attributes change at once; and not where an audit has several attributes, as twins of one are as a
+        population the people of its other group only among those alike in the other attributes.
+        """
+        view = self.basis.view
+        return not view.comparison.is_joint and view.is_of_one_attribute and view.others == len(view.names) - 1
 
     @cached_property
     def band(self) -> tuple[Floats, Floats] | None:
@@ -293,7 +324,7 @@ class MethodReport:
                 "halves_differ": self.halves_differ(threshold),
                 "graphs": len(stability.graphs),
                 "graphs_without_path": stability.without_path,
-                "carrier": stability.edge_cuts.carrier(self.method) if threshold == self.threshold else None,
+                "carrier": stability.edge_cuts[0].carrier(self.method) if threshold == self.threshold else None,
             }
         if checks is not None:
             known |= {
@@ -302,12 +333,16 @@ class MethodReport:
                 "unexplained": checks.unexplained,
                 "better_fit": checks.better_fit,
                 "selected_rows": checks.rows_were_selected,
-                "remaining": checks.remaining.get(self.method) if threshold == self.threshold else None,
-                "span": checks.span_of(self.method, metrics.changing_ratio) if threshold == self.threshold else None,
             }
+            if threshold == self.threshold and basis.view.pair is None:
+                known |= {
+                    "remaining": checks.remaining.get(self.method),
+                    "span": checks.span_of(self.method, metrics.changing_ratio),
+                }
         return Evidence(
             method=self.label,
-            sensitive=basis.attribute,
+            sensitive=basis.view.comparison.name,
+            otherwise=basis.view.otherwise,
             ratio=metrics.changing_ratio,
             has_path=basis.has_path,
             flag_rate=metrics.flag_rate,
@@ -335,12 +370,15 @@ class MethodReport:
     # How scores are spread
 
     def _twins_of(self, rows: Bools) -> tuple[Floats, Floats]:
-        """Scores of some people (n,) who were judged, (k,), and of the twins that the leading number counts, (R, k)."""
+        """Scores of some people (n,) who were judged, (j,), and of the twins that the leading number counts.
+
+        (R, k, j), one in each of k other groups.
+        """
         scores, judged = self.scores, self.basis.judged
         if scores.truth is not None:
-            return scores.factual[rows], scores.truth[None, rows]
+            return scores.factual[rows], scores.truth[None, None, rows]
         chosen = rows[judged]
-        return scores.factual[judged[chosen]], scores.judged[:, chosen]
+        return scores.factual[judged[chosen]], scores.judged[:, :, chosen]
 
     @cached_property
     def distances(self) -> dict[str, Distances]:
@@ -348,7 +386,7 @@ class MethodReport:
         found = {}
         for name, rows in self.basis.groups.items():
             here, there = self._twins_of(rows)
-            each = [distances(here, twins) for twins in there]
+            each = [distances(here, twins) for twins in there.reshape(-1, len(here))]
             found[name] = Distances(
                 float(np.mean([one.kolmogorov_smirnov for one in each])),
                 float(np.mean([one.wasserstein for one in each])),
@@ -381,7 +419,7 @@ class MethodReport:
         }
         if len(self.scores.judged) > 1:
             here = self.scores.factual[self.basis.judged] > self.threshold
-            changes = ((self.scores.judged > self.threshold) != here).astype(np.float64)
+            changes = ((self.scores.judged > self.threshold) != here).any(axis=1).astype(np.float64)
             found["monte_carlo_error"] = monte_carlo_error(changes)
         if self.intervals is not None:
             found["intervals"] = dataclasses.asdict(self.intervals)

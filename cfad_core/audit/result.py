@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.audit.checks import ModelChecks
+from cfad_core.audit.comparisons import Comparison, Pair, Plan, View, view_of
 from cfad_core.audit.notices import result_notices
 from cfad_core.audit.report import MethodReport, MethodScores, ReportBasis
 from cfad_core.audit.stability import Stability
@@ -16,6 +17,7 @@ from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
+from cfad_core.core.errors import InvalidConfigError
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
@@ -37,7 +39,8 @@ class People:
     row : position of each person in the table they came from
     is_anomaly : None without labels
     factual : as they are
-    counterfactual : their twins by the audit's own causal model, the first draw: those that are shown
+    twins : (k, n, d), one in each of k other groups by the audit's own causal model, the first draw: those that are
+        shown
     truth : their true twins, where these are known
     judged : (m,), positions of those whom the judges made twins of
     """
@@ -45,9 +48,27 @@ class People:
     row: NDArray[np.int64]
     is_anomaly: Bools | None
     factual: Floats
-    counterfactual: Floats
+    twins: Floats
     truth: Floats | None
     judged: NDArray[np.int64]
+
+    @property
+    def counterfactual(self) -> Floats:
+        """(n, d), the twins that are shown: where there are several other groups, in the first."""
+        return np.asarray(self.twins[0])
+
+    def seen(self, view: View) -> People:
+        """Those of one view."""
+        if len(view.rows) == len(self.row) and view.others == len(self.twins):
+            return self
+        return People(
+            row=self.row[view.rows],
+            is_anomaly=None if self.is_anomaly is None else self.is_anomaly[view.rows],
+            factual=self.factual[view.rows],
+            twins=np.moveaxis(view.take(np.moveaxis(self.twins, 2, 0)), 0, 2),
+            truth=None if self.truth is None else self.truth[view.rows],
+            judged=view.among(self.judged)[1].astype(np.int64),
+        )
 
 
 @dataclass(frozen=True)
@@ -73,17 +94,23 @@ class Provenance:
 class AuditResult:
     """An audit. What is said about a method is in its report: ``result.report("cfad").verdict``.
 
+    Where there are several sensitive attributes, or several groups, an audit is looked at through a view:
+    ``result.seen("race")``, ``result.seen("race", ("Black", "White"))``, ``result.seen("sex and race")``; without one,
+    through the first attribute as a whole.
+
     Attributes
     ----------
     roles, config : what was asked
     settings : of Phase Two as they were used, with what was left to the data filled in
     encoding, model, detectors : what scores new rows
-    people, scores : the test rows and their scores by method
+    plan : who is compared with whom
+    people, scores : the test rows and their scores by method, all with one twin for every move of the plan
     judges : how many causal models of other rows judged the people; none if the true twins were known and enough
-    checks : whether the causal model passes its tests, if they were run
+    checks : by comparison, whether the causal model passes its tests; empty if they were not run
     stability : what is uncertain about it, if that was measured
     notices : what the reader must know about the table, the graph and the detectors
     provenance : what it was made from
+    view : what of it is seen; None: all of it
     """
 
     roles: ColumnRoles
@@ -92,35 +119,73 @@ class AuditResult:
     encoding: Encoding
     model: CausalModel
     detectors: dict[str, AnyDetector]
+    plan: Plan
     people: People
     scores: dict[str, MethodScores]
     judges: int
-    checks: ModelChecks | None
+    checks: tuple[ModelChecks, ...]
     stability: Stability | None
     notices: tuple[Finding, ...]
     provenance: Provenance
+    view: View | None = None
 
     @cached_property
+    def _views(self) -> dict[tuple[str, Pair | None], AuditResult]:
+        return {}
+
+    def seen(self, comparison: str | None = None, pair: Pair | None = None) -> AuditResult:
+        """The audit through one comparison, by default the first, and one pair of its groups.
+
+        Everything in it is about that alone: people, scores, reports, checks and what is uncertain.
+
+        Raises
+        ------
+        InvalidConfigError
+            If there is no such comparison, or no such pair.
+        """
+        if self.view is not None:
+            raise InvalidConfigError("This is a view of an audit already; look at the audit itself.")
+        chosen = self.plan.comparison(comparison)
+        pair = None if pair is None or (len(chosen.groups) == 2 and not chosen.is_joint) else pair
+        key = (chosen.name, pair)
+        if key not in self._views:
+            self._views[key] = self._through(chosen, pair)
+        return self._views[key]
+
+    def _through(self, comparison: Comparison, pair: Pair | None) -> AuditResult:
+        state, place = self.plan.states.of_codes(self.people.factual[:, 0]), self.plan.comparisons.index(comparison)
+        view, judged = view_of(self.plan, state, comparison, pair), self.people.judged
+        stability = self.stability
+        return replace(
+            self,
+            people=self.people.seen(view),
+            scores={method: scores.seen(view, judged) for method, scores in self.scores.items()},
+            checks=self.checks[place : place + 1],
+            stability=None if stability is None else stability.seen(view, place, judged),
+            view=view,
+        )
+
+    @property
     def groups(self) -> dict[str, Bools]:
         """Which test people belong to each group."""
-        s = self.people.factual[:, 0]
-        return {self.encoding.groups[0]: s < 0.0, self.encoding.groups[1]: s > 0.0}
+        return self.seen().groups if self.view is None else self.view.groups
 
     @cached_property
     def reports(self) -> dict[str, MethodReport]:
         """By method, what the audit says about it."""
+        if self.view is None:
+            return self.seen().reports
+        compared = [self.model.attributes[s] for s in self.view.comparison.attributes]
         basis = ReportBasis(
-            groups=self.groups,
-            sensitive=self.people.factual[:, 0],
+            view=self.view,
             is_anomaly=self.people.is_anomaly,
             judged=self.people.judged,
             judges=self.judges,
-            attribute=self.model.sensitive,
-            has_path=bool(self.model.affected_names),
+            has_path=bool(self.model.affected_by(compared)),
             is_additive=isinstance(self.model, AdditiveModel),
             graph_was_given=self.config.knowledge.complete,
             quantile=self.config.quantile,
-            checks=self.checks,
+            checks=self.checks[0] if self.checks else None,
         )
         return {
             method: MethodReport(method, label_of(method), scores, basis, self.stability)
@@ -138,9 +203,11 @@ class AuditResult:
         found = self.improvement(method)
         return None if found is None else comparison_line(label_of(method), label_of(PLAIN), found)
 
-    def report(self, method: str) -> MethodReport:
-        """What the audit says about one method."""
-        return self.reports[method]
+    def report(self, method: str, comparison: str | None = None, pair: Pair | None = None) -> MethodReport:
+        """What the audit says about one method, through a view."""
+        if self.view is not None and comparison is None:
+            return self.reports[method]
+        return self.seen(comparison, pair).reports[method]
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

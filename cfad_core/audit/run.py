@@ -15,6 +15,7 @@ import pandas as pd
 
 from cfad_core.audit.checks import STAGE as CHECKS
 from cfad_core.audit.checks import ModelChecks, Tested, check_model
+from cfad_core.audit.comparisons import Plan, plan_of
 from cfad_core.audit.judging import STAGE as JUDGING
 from cfad_core.audit.judging import Judgement, judge_people
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
@@ -22,7 +23,7 @@ from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
 from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
-from cfad_core.audit.scoring import Scorer, in_slices, score_methods
+from cfad_core.audit.scoring import SLICE, Scorer, in_slices, score_methods
 from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
@@ -119,15 +120,16 @@ def audit_with_judges(
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         phase_one = _learn(data, config, progress)
-    model, settled = phase_one.model, _settled(config, data)
+    model, settled, plan = phase_one.model, _settled(config, data), plan_of(data.encoding, data.roles)
     rows = _training_rows(data, in_slices(model.twins, data.normal, progress), settled)
     fitted = _fit(_task(phase_one, settled, rows, progress, clock), foreign, clock)
     scorer = Scorer((*config.methods, *foreign), fitted, progress)
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
     with clock.timing("evaluation"):
-        judgement = judge_people(judges, data.test, scorer.silent(Silent(progress, JUDGING)), config.seed, progress)
-        people = _people(data, in_slices(model.twins, data.test, progress), judgement)
+        score = scorer.silent(Silent(progress, JUDGING))
+        judgement = judge_people(judges, data.test, plan, score, config.seed, progress)
+        people = _people(data, _shown_twins(model, data.test, plan, progress), judgement)
         scores = score_methods(scorer, rows, people, judgement.twin_scores)
     result = AuditResult(
         roles=data.roles,
@@ -136,10 +138,11 @@ def audit_with_judges(
         encoding=data.encoding,
         model=model,
         detectors=fitted,
+        plan=plan,
         people=people,
         scores=scores,
         judges=len(judges),
-        checks=None,
+        checks=(),
         stability=None,
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
@@ -236,7 +239,8 @@ def _assessed(
         model=result.model,
         encoding=data.encoding,
         factual=data.test,
-        counterfactual=result.people.counterfactual,
+        twins=result.people.twins,
+        plan=result.plan,
         score=scorer.silent(Silent(progress, UNCERTAINTY)),
         thresholds=thresholds,
         inputs=inputs,
@@ -247,15 +251,16 @@ def _assessed(
 
 def _check(
     result: AuditResult, data: AuditRows, phase_one: PhaseOne, thresholds: dict[str, float], scorer: Scorer
-) -> ModelChecks | None:
+) -> tuple[ModelChecks, ...]:
     """The tests of the causal model; the paper's additive one is not tested."""
     if phase_one.learner is None or not isinstance(result.model, StructuralModel):
-        return None
+        return ()
     tested = Tested(
         model=result.model,
         learner=phase_one.learner,
         factual=result.people.factual,
-        twins=result.people.counterfactual,
+        twins=result.people.twins,
+        plan=result.plan,
         variables=data.encoding.column_variables,
         score=scorer.silent(Silent(scorer.progress, CHECKS)),
         thresholds=thresholds,
@@ -266,6 +271,7 @@ def _check(
 
 def _columns(data: AuditRows) -> Columns:
     encoding = data.encoding
+    attributes = dict(zip(encoding.attribute_names, encoding.states.sizes, strict=True))
     return Columns(
         encoding.names,
         encoding.sensitive,
@@ -274,7 +280,20 @@ def _columns(data: AuditRows) -> Columns:
         encoding.marks,
         comparable_units=data.comparable_units,
         rows_were_selected=data.rows_were_selected,
+        attributes=attributes if encoding.states.count > 2 else {},
     )
+
+
+def _shown_twins(model: CausalModel, people: Floats, plan: Plan, progress: Progress) -> Floats:
+    """(moves, n, d), one twin of each of the people (n, d) for every move."""
+    to = [plan.targets(plan.states.of_codes(people[:, 0]), move) for move in range(len(plan.moves))]
+    parts = []
+    for start in range(0, max(1, len(people)), SLICE):
+        progress.check("evaluation")
+        some = slice(start, start + SLICE)
+        twins_of = model.possible_twins(people[some])
+        parts.append(np.stack([twins_of(0, to=target[some]) for target in to]))
+    return np.concatenate(parts, axis=1)
 
 
 def _settled(config: AuditConfig, data: AuditRows) -> AuditConfig:
@@ -295,7 +314,7 @@ def _training_rows(data: AuditRows, twins: Floats, config: AuditConfig) -> Train
     alike = alike_by_variance if config.detector.inputs == "variance" else alike_by_range
     normal = data.normal
     inputs = alike(normal[:, 1:], data.encoding.column_variables[1:])
-    return TrainingRows(normal[:, 1:], twins[:, 1:], normal[:, 0], inputs)
+    return TrainingRows(normal[:, 1:], twins, normal[:, 0], inputs)
 
 
 def _task(phase_one: PhaseOne, settled: AuditConfig, rows: TrainingRows, progress: Progress, clock: _Clock) -> Fitting:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.audit.comparisons import Comparison, view_of
 from cfad_core.audit.explanation import explain
 from cfad_core.audit.judging import UNSEEN, draws_of
 from cfad_core.audit.report import MethodScores
@@ -18,19 +19,20 @@ from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
+from cfad_core.core.states import Codes
 from cfad_core.data.encoding import DecodedRows, Encoding
 from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, TrainingRows, score_people
 from cfad_core.detectors.registry import METHODS
 
-_SLICE = 8_192  # rows between two looks at whether to stop
+SLICE = 8_192  # rows between two looks at whether to stop
 
 
 def in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progress, stage: str = "evaluation") -> Floats:
     """``function`` of x, slice by slice, so that it can be cancelled; it works row by row, so this changes nothing."""
     parts = []
-    for start in range(0, max(1, len(x)), _SLICE):
+    for start in range(0, max(1, len(x)), SLICE):
         progress.check(stage)
-        parts.append(function(x[start : start + _SLICE]))
+        parts.append(function(x[start : start + SLICE]))
     return np.concatenate(parts)
 
 
@@ -51,9 +53,9 @@ class Scorer:
     def __call__(self, people: Floats) -> dict[str, Floats]:
         """Slice by slice, all methods on one: what they share is made once."""
         parts = []
-        for start in range(0, max(1, len(people)), _SLICE):
+        for start in range(0, max(1, len(people)), SLICE):
             self.progress.check("evaluation")
-            parts.append(self._slice(people[start : start + _SLICE]))
+            parts.append(self._slice(people[start : start + SLICE]))
         return {method: np.concatenate([part[method] for part in parts]) for method in self.methods}
 
     def _slice(self, people: Floats) -> dict[str, Floats]:
@@ -78,11 +80,10 @@ class Scorer:
 
         A method that learned from people and their twins has its threshold from both.
         """
-        found = self(np.column_stack([rows.sensitive, rows.x]))
-        twins = np.column_stack([-rows.sensitive, rows.counterfactual])
+        found = self(rows.people)
         for method in self.methods:
             if method in METHODS and METHODS[method].learns_both:
-                found[method] = np.concatenate([found[method], self.by(method, twins)])
+                found[method] = np.concatenate([found[method], self.by(method, rows.twins)])
         return found
 
     def silent(self, progress: Progress) -> Scorer:
@@ -97,14 +98,14 @@ def score_methods(
 
     Parameters
     ----------
-    twin_scores : those of other causal models' twins, (R, m) by method
+    twin_scores : those of other causal models' twins, (R, moves, m) by method
     """
-    nothing = np.zeros((0, len(people.judged)))
+    nothing = np.zeros((0, len(people.twins), len(people.judged)))
     train = scorer.of_training(rows)
     scorer.progress.tick("evaluation", 1, 4)
     factual = scorer(people.factual)
     scorer.progress.tick("evaluation", 2, 4)
-    counterfactual = scorer(people.counterfactual)
+    twins = [scorer(some) for some in people.twins]
     scorer.progress.tick("evaluation", 3, 4)
     truth = None if people.truth is None else scorer(people.truth)
     scorer.progress.tick("evaluation", 4, 4)
@@ -112,7 +113,7 @@ def score_methods(
         method: MethodScores(
             train=train[method],
             factual=factual[method],
-            counterfactual=counterfactual[method],
+            twins=np.stack([some[method] for some in twins]),
             truth=None if truth is None else truth[method],
             judged=twin_scores.get(method, nothing),
         )
@@ -132,25 +133,75 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
     DataFrame
         Aligned with the table's rows; for each method ``_score``, ``_flag``, ``_score_counterfactual`` (of the twin
         that ``twin_rows`` writes), ``_change`` (how likely the outcome changes: the share of 16 possible twins), and
-        ``_reasons`` (the columns that raised the score most, with their shares: ``income 62 %, age 21 %``).
+        ``_reasons`` (the columns that raised the score most, with their shares: ``income 62 %, age 21 %``). Where there
+        are more than two groups, or several attributes, instead of the twin's score ``_score_if_ATTRIBUTE_GROUP`` for
+        every group, and ``_change_ATTRIBUTE`` for every comparison: whether the outcome changes in any other group.
     """
     people = encode_people(result.encoding, table)
-    draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
     methods = tuple(method for method in result.scores if method in result.detectors)
     scorer = Scorer(methods, result.detectors, Progress())
-    here, shown = scorer(people), scorer(result.model.twins(people))
-    others = [scorer(result.model.twins(people, UNSEEN + draw)) for draw in range(draws)] if draws > 1 else [shown]
+    here, there = scorer(people), _TwinScores(result, people, scorer)
     columns: dict[str, NDArray[Any]] = {}
     for method in scorer.methods:
-        threshold = result.report(method).threshold
-        flagged = here[method] > threshold
+        flagged = here[method] > result.report(method).threshold
         columns[f"{method}_score"] = here[method]
         columns[f"{method}_flag"] = flagged.astype(np.int64)
-        columns[f"{method}_score_counterfactual"] = shown[method]
-        columns[f"{method}_change"] = np.mean([flagged != (some[method] > threshold) for some in others], axis=0)
+        columns |= there.columns(method, here[method])
         if reasons and (found := explain(result, method, people)) is not None:
             columns[f"{method}_reasons"] = np.array(found.reasons(), dtype=object)
     return pd.DataFrame(columns, index=table.index)
+
+
+class _TwinScores:
+    """What every method says of the twins of people (n, d), for every move."""
+
+    def __init__(self, result: AuditResult, people: Floats, scorer: Scorer) -> None:
+        self.result, plan = result, result.plan
+        draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
+        self.state = plan.states.of_codes(people[:, 0])
+        twins_of, moves = result.model.possible_twins(people), range(len(plan.moves))
+        self.shown = [scorer(twins_of(0, to=plan.targets(self.state, move))) for move in moves]
+        self.drawn = [self.shown]
+        if draws > 1:
+            self.drawn = [
+                [scorer(twins_of(UNSEEN + draw, to=plan.targets(self.state, move, draw))) for move in moves]
+                for draw in range(draws)
+            ]
+
+    def columns(self, method: str, own: Floats) -> dict[str, NDArray[Any]]:
+        plan = self.result.plan
+        if len(plan.moves) == 1:
+            likely = self.changes(method, own, plan.comparisons[0])
+            return {f"{method}_score_counterfactual": self.shown[0][method], f"{method}_change": likely}
+        found: dict[str, NDArray[Any]] = {}
+        for comparison in plan.comparisons:
+            if not comparison.is_joint:
+                found |= self.by_group(method, own, comparison)
+            found[f"{method}_change_{comparison.name}"] = self.changes(method, own, comparison)
+        return found
+
+    def by_group(self, method: str, own: Floats, comparison: Comparison) -> dict[str, NDArray[Any]]:
+        """By group, the score (n,) of everybody had they belonged to it."""
+        group = self.result.plan.states.levels[self.state, comparison.attributes[0]]
+        found: dict[str, NDArray[Any]] = {}
+        for k, name in enumerate(comparison.groups):
+            score = own.copy()
+            for number, move in enumerate(comparison.moves):
+                there = (number + (number >= group)) == k
+                score[there] = self.shown[move][method][there]
+            found[f"{method}_score_if_{comparison.name}_{name}"] = score
+        return found
+
+    def changes(self, method: str, own: Floats, comparison: Comparison) -> Floats:
+        """How likely the outcome of each person changes, (n,), in any of the groups they are compared with."""
+        threshold, view = self.result.report(method).threshold, view_of(self.result.plan, self.state, comparison)
+        flagged = own > threshold
+        each = [
+            (view.take(np.stack([some[method] for some in moves]) > threshold) != flagged).any(axis=0)
+            for moves in self.drawn
+        ]
+        likely: Floats = np.mean(each, axis=0)
+        return likely
 
 
 def explain_rows(result: AuditResult, table: pd.DataFrame, method: str) -> pd.DataFrame:
@@ -176,23 +227,57 @@ def explain_rows(result: AuditResult, table: pd.DataFrame, method: str) -> pd.Da
     return pd.DataFrame(found.parts, index=table.index, columns=list(found.variables))
 
 
-def twin_rows(result: AuditResult, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:
-    """Each row had its person belonged to the other group, in the table's own columns and units.
+def twin_rows(
+    result: AuditResult, table: pd.DataFrame, to: Mapping[str, str] | None = None, *, clip: bool = True
+) -> DecodedRows:
+    """Each row had its person belonged to another group, in the table's own columns and units.
 
     Put through ``score_rows``, a twin gets the score that its person's row calls counterfactual. Only the paper's
     additive twins may have numbers beyond what was seen in training: these are clipped, and counted, unless ``clip`` is
     False.
+
+    Parameters
+    ----------
+    to : the group that everybody is moved to, by sensitive attribute: ``{"race": "White"}``; who belongs to it stays
+        as they are. It may be left out if there is one other group
+
+    Raises
+    ------
+    InvalidConfigError
+        If there are several other groups and none is named, or one that does not exist.
     """
     people = encode_people(result.encoding, table)
-    return result.encoding.decode(result.model.twins(people), people, table, clip=clip)
+    state = result.plan.states.of_codes(people[:, 0])
+    target = states_named(result, state, to or {})
+    return result.encoding.decode(result.model.twins(people, to=target), people, table, clip=clip)
+
+
+def states_named(result: AuditResult, state: Codes, to: Mapping[str, str]) -> Codes:
+    """The states (n,) of people who are moved to groups that are named, by attribute; see ``twin_rows``."""
+    states, single = result.plan.states, [one for one in result.plan.comparisons if not one.is_joint]
+    if not to and states.count == 2:
+        return states.other(state, 0)
+    known = {one.name: one for one in single}
+    wrong = [f"{name}={group}" for name, group in to.items() if name not in known or group not in known[name].groups]
+    if not to or wrong:
+        choices = "; ".join(f"{one.name}: {', '.join(one.groups)}" for one in single)
+        problem = f"there is no {', '.join(wrong)}" if wrong else "there are several"
+        raise InvalidConfigError(f"Say which group the twins belong to; {problem}. Choose from {choices}.")
+    return states.moved(state, {known[name].attributes[0]: known[name].groups.index(g) for name, g in to.items()})
 
 
 def encode_people(encoding: Encoding, table: pd.DataFrame) -> Floats:
-    """Encode rows that must all belong to one of the two groups."""
+    """Encode rows that must all belong to one of the groups of every sensitive attribute."""
     inside = encoding.in_groups(table)
     if not inside.all():
-        raise InvalidDataError(
-            f"{int((~inside).sum())} of {len(table)} rows have a '{encoding.sensitive}' that is neither "
-            f"'{encoding.groups[0]}' nor '{encoding.groups[1]}'; remove these rows first."
-        )
+        outside = int((~inside).sum())
+        if encoding.states.count == 2:
+            what = f"a '{encoding.sensitive}' that is neither '{encoding.groups[0]}' nor '{encoding.groups[1]}'"
+        else:
+            names = [
+                f"'{name}' other than {', '.join(encoding.group_names(s))}"
+                for s, name in enumerate(encoding.attribute_names)
+            ]
+            what = f"a {' or a '.join(names)}"
+        raise InvalidDataError(f"{outside} of {len(table)} rows have {what}; remove these rows first.")
     return encoding.encode(table)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.states import States
 
 
 class SharedTwins:
@@ -21,8 +22,13 @@ class SharedTwins:
 
     @property
     def draws(self) -> bool:
-        """Whether a person has several possible twins."""
+        """Whether a person has several possible twins in one group."""
         return self._model.draws
+
+    @property
+    def states(self) -> States:
+        """Which groups people may belong to."""
+        return self._model.states
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         """One of the possible twins of each of the people x (n, d)."""

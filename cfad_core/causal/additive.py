@@ -13,9 +13,9 @@ depends on the rows beside it, to the last bit.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ from cfad_core.causal.graph import descendants, find_cycle, membership, strength
 from cfad_core.causal.spline import Spline, SplineBasis
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
+from cfad_core.core.states import TWO_GROUPS, Codes, States
 
 _VERSION = 2
 
@@ -82,6 +83,20 @@ class AdditiveModel:
         """The variable of each column."""
         return self.variables or self.names
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The sensitive attributes: there is one."""
+        return (self.sensitive,)
+
+    @property
+    def states(self) -> States:
+        """The two groups."""
+        return TWO_GROUPS
+
+    def affected_by(self, attributes: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is one
+        """The names of the variables that the sensitive attribute reaches."""
+        return self.affected_names
+
     def strengths(self) -> tuple[list[str], Floats]:
         """The variables, and how strongly each acts on each other.
 
@@ -112,6 +127,7 @@ class AdditiveModel:
         x: Floats,
         draw: int = 0,  # noqa: ARG002 - there is nothing to draw
         *,
+        to: Codes | None = None,  # noqa: ARG002 - there is one other group
         cut: tuple[str, str] | None = None,
         coupling: object = None,  # noqa: ARG002 - levels are not coupled
     ) -> Floats:
@@ -136,9 +152,9 @@ class AdditiveModel:
             messages[i] = self.message(i, result)
         return result
 
-    def possible_twins(self, x: Floats) -> Callable[[int], Floats]:
+    def possible_twins(self, x: Floats) -> Callable[..., Floats]:
         """All possible twins of people x (n, d), which are one."""
-        return lambda draw: self.twins(x, draw)
+        return partial(self.twins, x)
 
     def oddness(self, x: Floats, *, drawn: bool = False) -> tuple[Floats, Floats]:  # noqa: ARG002 - nothing is drawn
         """What is unusual about people x (n, d) with their causes: noise, and nothing of levels; both (n, d - 1)."""

@@ -1,11 +1,12 @@
-"""Which variables depend on one with two levels: tests that assume no shape, no unit and no graph."""
+"""Which variables depend on one with a few levels: tests that assume no shape, no unit and no graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cfad_core.causal.logit import Levels
 from cfad_core.core.arrays import Bools, Floats
@@ -14,29 +15,62 @@ _BINS = 10  # of a number, by quantiles
 _LEAST_EXPECTED = 5.0  # people of the smaller group in a bin or level, by independence
 
 
-def depends_on(cells: Floats, kinds: Sequence[Literal["number", "category"]], position: int = 0) -> Floats:
-    """P-values (v,) of independence of each variable from the one at ``position``, which has two levels.
+def depends_on(
+    cells: Floats,
+    kinds: Sequence[Literal["number", "category"]],
+    position: int = 0,
+    strata: NDArray[np.intp] | None = None,
+) -> Floats:
+    """P-values (v,) of independence of each variable from the one at ``position``, which has a few levels.
 
     A number is tested twice, and the smaller p-value counts double: by the ranks' mean (Mann-Whitney), which sees a
     shift best, and by a chi-square test on quantile bins, which sees spread and shape, too. With missing cells, which
     are a bin, it is tested three times, whether a cell is missing being the third, and the smallest counts threefold. A
-    category is tested by chi-square, rare levels taken together. A variable that is constant, and the one at
-    ``position`` itself, have 1.
+    category is tested by chi-square, rare levels taken together. Of more than two groups, each is tested against all
+    others, and the smallest p-value counts as often as there are groups (Bonferroni). A variable that is constant, and
+    the one at ``position`` itself, have 1.
 
     Parameters
     ----------
     cells : (n, v), a number in its own unit, nan where it is missing; a category's level, from 0
     kinds : of the variables
+    strata : (n,), people who may be compared with each other, from 0; by default all. Those of several strata are
+        tested apart, and their p-values, which are independent, combined by Fisher's method
     """
-    group: Bools = cells[:, position] == cells[:, position].max()
+    if strata is None:
+        return _p_values(cells, kinds, position)
+    parts = [_p_values(cells[strata == k], kinds, position) for k in range(int(strata.max()) + 1)]
+    return _combined(np.stack([part for part in parts if (part < 1.0).any()] or parts))
+
+
+def _combined(p_values: Floats) -> Floats:
+    """Fisher's method: (tests, v) independent p-values as (v,); one that could not be tested says nothing."""
+    from scipy.special import chdtrc
+
+    tests = np.maximum(1, (p_values < 1.0).sum(axis=0))
+    statistic = -2.0 * np.log(np.maximum(p_values, 1e-300)).sum(axis=0)
+    found: Floats = chdtrc(2.0 * tests, statistic)
+    return found
+
+
+def _p_values(cells: Floats, kinds: Sequence[Literal["number", "category"]], position: int) -> Floats:
+    """See ``depends_on``, of people who may all be compared."""
+    groups = list(_groups(cells[:, position]))
     p_values = np.ones(cells.shape[1])
-    if group.all() or not group.any():
+    if not groups:
         return p_values
     for i, kind in enumerate(kinds):
         if i != position:
-            test = _category_p_value if kind == "category" else _number_p_value
-            p_values[i] = test(cells[:, i], group)
+            test = _category_p_values if kind == "category" else _number_p_values
+            p_values[i] = min(1.0, len(groups) * min(test(cells[:, i], groups)))
     return p_values
+
+
+def _groups(levels: Floats) -> Iterator[Bools]:
+    """Who belongs to each group, (n,); of two groups the second is enough, of one there is nothing to test."""
+    found = np.unique(levels)
+    for level in found[-1:] if len(found) == 2 else found if len(found) > 2 else []:
+        yield levels == level
 
 
 def holm(p_values: Floats) -> Floats:
@@ -48,30 +82,36 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def _category_p_value(column: Floats, group: Bools) -> float:
-    return _chi_square(np.unique(column, return_inverse=True)[1], group)
+def _category_p_values(column: Floats, groups: Sequence[Bools]) -> list[float]:
+    """Of each group against all others."""
+    codes = np.unique(column, return_inverse=True)[1]
+    return [_chi_square(codes, group) for group in groups]
 
 
-def _number_p_value(column: Floats, group: Bools) -> float:
+def _number_p_values(column: Floats, groups: Sequence[Bools]) -> list[float]:
+    """Of each group against all others."""
     known = ~np.isnan(column)
     codes = np.full(len(column), _BINS, dtype=np.intp)  # the last bin: missing
     if known.any():
         borders = np.unique(np.quantile(column[known], np.linspace(0.0, 1.0, _BINS + 1)[1:-1]))
         codes[known] = np.searchsorted(borders, column[known], side="left")
-    tests = [_chi_square(codes, group), _mann_whitney(column[known], group[known])]
-    if known.any() and not known.all():
-        tests.append(_chi_square(known.astype(np.intp), group))
-    return min(len(tests) * min(tests), 1.0)
+    ranks = np.unique(column[known], return_inverse=True, return_counts=True)[1:]
+    found = []
+    for group in groups:
+        tests = [_chi_square(codes, group), _mann_whitney(*ranks, group[known])]
+        if known.any() and not known.all():
+            tests.append(_chi_square(known.astype(np.intp), group))
+        found.append(min(len(tests) * min(tests), 1.0))
+    return found
 
 
-def _mann_whitney(x: Floats, group: Bools) -> float:
-    """Two-sided, by the normal approximation with ties."""
+def _mann_whitney(codes: Levels, counts: NDArray[np.intp], group: Bools) -> float:
+    """Two-sided, by the normal approximation with ties, of numbers that are the codes' (n,), each so often."""
     from scipy.special import ndtr
 
-    first, n = int(group.sum()), len(x)
+    first, n = int(group.sum()), len(codes)
     if first in (0, n):
         return 1.0
-    _, codes, counts = np.unique(x, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[codes]
     tied = float((counts.astype(np.float64) ** 3 - counts).sum()) / (n * (n - 1.0))
     variance = first * (n - first) / 12.0 * (n + 1.0 - tied)

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.density import Density
-from cfad_core.causal.layout import Amount, Layout, Levels
+from cfad_core.causal.layout import Amount, Layout, Levels, Part
 from cfad_core.causal.learning import CausalModel
 from cfad_core.causal.mechanisms import Category, Number
 from cfad_core.causal.mechanisms.basis import LevelBasis, NumberBasis, SharedBasis
@@ -24,7 +24,7 @@ from cfad_core.core.errors import InvalidArtifactError
 
 _VERSION = 3  # 2 is an additive model
 _PARTS = (
-    *(StructuralModel, Graph, Layout, Levels, Amount),
+    *(StructuralModel, Graph, Layout, Levels, Part, Amount),
     *(LevelBasis, NumberBasis, SharedBasis, Marginal, Spline, SplineBasis),
     *(Category, Number, Additive, Latent, Target, Equation, Density),
 )

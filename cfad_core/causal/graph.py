@@ -33,7 +33,7 @@ class EdgeRules:
     belongs: Floats
 
     @staticmethod
-    def of(variables: Sequence[str], sensitive: str, knowledge: Knowledge) -> EdgeRules:
+    def of(variables: Sequence[str], sensitive: str | Sequence[str], knowledge: Knowledge) -> EdgeRules:
         """The rules that knowledge sets for columns, given the variable of each.
 
         Raises
@@ -49,8 +49,10 @@ class EdgeRules:
         )
 
 
-def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) -> Bools:
+def allowed_edges(names: Sequence[str], sensitive: str | Sequence[str], knowledge: Knowledge) -> Bools:
     """Edges that domain knowledge leaves open, shape (d, d): of complete knowledge the required ones alone.
+
+    One sensitive attribute is never found to cause another: such an edge is there only if knowledge requires it.
 
     Raises
     ------
@@ -58,13 +60,19 @@ def allowed_edges(names: Sequence[str], sensitive: str, knowledge: Knowledge) ->
         If the knowledge names unknown columns or contradicts itself.
     """
     position = {name: k for k, name in enumerate(names)}
+    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     _check_names(names, knowledge)
-    _check_causes(sensitive, knowledge)
+    _check_causes(attributes, knowledge)
+    own = np.isin(np.arange(len(names)), [position[name] for name in attributes])
     allowed = ~np.eye(len(names), dtype=np.bool_)
     for effect in knowledge.from_sensitive:
-        allowed[:, position[effect]] = np.arange(len(names)) == position[sensitive]
-    for root in {*knowledge.roots, *([sensitive] if knowledge.sensitive_is_root else [])}:
+        allowed[:, position[effect]] = own
+    for root in {*knowledge.roots, *(attributes if knowledge.sensitive_is_root else [])}:
         allowed[:, position[root]] = False
+    allowed[np.ix_(own, own)] = False
+    for cause, effect in knowledge.required:  # what is known of two attributes
+        if {cause, effect} <= set(attributes) and cause != effect and effect not in knowledge.roots:
+            allowed[position[cause], position[effect]] = True
     for later in range(1, len(knowledge.tiers)):
         for earlier in range(later):
             for cause in knowledge.tiers[later]:
@@ -111,13 +119,16 @@ def _check_names(names: Sequence[str], knowledge: Knowledge) -> None:
         raise InvalidConfigError(f"A column belongs to one tier only; in several: {', '.join(twice)}.")
 
 
-def _check_causes(sensitive: str, knowledge: Knowledge) -> None:
-    """Refuse contradictions about what only the sensitive column may cause."""
-    if sensitive in knowledge.from_sensitive:
-        raise InvalidConfigError(
-            f"{sensitive} is the sensitive column and cannot cause itself; remove it from the columns that nothing but "
-            f"{sensitive} causes."
-        )
+def _check_causes(attributes: Sequence[str], knowledge: Knowledge) -> None:
+    """Refuse contradictions about what only the sensitive columns may cause."""
+    sensitive = " and ".join(attributes)
+    for name in attributes:
+        if name in knowledge.from_sensitive:
+            column = "the sensitive column" if len(attributes) == 1 else "a sensitive column"
+            raise InvalidConfigError(
+                f"{name} is {column} and cannot cause itself; remove it from the columns that nothing but "
+                f"{sensitive} causes."
+            )
     both = [name for name in knowledge.from_sensitive if name in knowledge.roots]
     if both:
         raise InvalidConfigError(
@@ -125,7 +136,7 @@ def _check_causes(sensitive: str, knowledge: Knowledge) -> None:
             f"{', '.join(both)}. Remove one of the two."
         )
     for cause, effect in knowledge.required:
-        if effect in knowledge.from_sensitive and cause != sensitive:
+        if effect in knowledge.from_sensitive and cause not in attributes:
             raise InvalidConfigError(
                 f"The edge {cause} -> {effect} is required, but nothing except {sensitive} may cause {effect}; remove "
                 "one of the two."

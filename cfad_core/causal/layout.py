@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.states import States
 
 VariableKind: TypeAlias = Literal["number", "category"]
 
@@ -59,6 +60,35 @@ class Levels:
 
 
 @dataclass(frozen=True)
+class Part(Levels):
+    """One of several sensitive attributes: the first column holds the groups of all of them together, as a state.
+
+    Attributes
+    ----------
+    attribute : which one it is
+    sizes : how many groups each attribute has
+    """
+
+    attribute: int = 0
+    sizes: tuple[int, ...] = ()
+
+    @cached_property
+    def states(self) -> States:
+        return States(self.sizes)
+
+    def cells(self, x: Floats) -> Floats:
+        """The group of each row of x (n, d), (n,)."""
+        groups: Floats = self.states.levels[self.states.of_codes(x[:, 0]), self.attribute].astype(np.float64)
+        return groups
+
+    def write(self, x: Floats, cells: Floats) -> None:
+        """Write groups (n,) into rows x (n, d); those of the other attributes stay."""
+        states = self.states
+        moved = states.moved(states.of_codes(x[:, 0]), {self.attribute: cells.astype(np.intp)})
+        x[:, 0] = states.codes[moved]
+
+
+@dataclass(frozen=True)
 class Amount:
     """A variable that is a number.
 
@@ -101,12 +131,26 @@ class Layout:
 
     Attributes
     ----------
-    names : of the v variables, the sensitive attribute first
+    names : of the v variables, the sensitive attributes first
     shapes : what each of them is
     """
 
     names: tuple[str, ...]
     shapes: tuple[Shape, ...]
+
+    @cached_property
+    def states(self) -> States:
+        """What the first column of rows says about all sensitive attributes."""
+        first = self.shapes[0]
+        if isinstance(first, Part):
+            return first.states
+        assert isinstance(first, Levels)
+        return States((len(first.patterns),))
+
+    @property
+    def attributes(self) -> int:
+        """How many sensitive attributes there are."""
+        return self.states.attributes
 
     @property
     def kinds(self) -> tuple[VariableKind, ...]:
@@ -129,18 +173,34 @@ class Layout:
 
 
 def fit_layout(
-    x: Floats, variables: Sequence[str], kinds: Mapping[str, VariableKind], marks: Mapping[str, tuple[float, float]]
+    x: Floats,
+    variables: Sequence[str],
+    kinds: Mapping[str, VariableKind],
+    marks: Mapping[str, tuple[float, float]],
+    attributes: Mapping[str, int] | None = None,
 ) -> Layout:
-    """The layout of rows x (n, d), given the variable of each column; the sensitive attribute is the first one.
+    """The layout of rows x (n, d), given the variable of each column; the first one is sensitive.
 
     Parameters
     ----------
+    attributes : the sensitive attributes that the first column holds, and how many groups each has; None if it holds
+        one, whose groups are those in the rows
     kinds : by variable
     marks : by number that marks missing cells, what its two columns hold where the cell is missing
     """
     names = tuple(dict.fromkeys(variables))
     belongs = {name: tuple(k for k, variable in enumerate(variables) if variable == name) for name in names}
-    return Layout(names, tuple(_shape(x, belongs[name], kinds[name], marks.get(name)) for name in names))
+    shapes = tuple(_shape(x, belongs[name], kinds[name], marks.get(name)) for name in names)
+    if attributes is None:
+        return Layout(names, shapes)
+    return Layout((*attributes, *names[1:]), (*_sensitive(tuple(attributes.values())), *shapes[1:]))
+
+
+def _sensitive(sizes: tuple[int, ...]) -> tuple[Shape, ...]:
+    if len(sizes) == 1:
+        return (Levels((0,), States(sizes).codes[:, None]),)
+    groups = (np.arange(size, dtype=np.float64)[:, None] for size in sizes)
+    return tuple(Part((0,), values, attribute, sizes) for attribute, values in enumerate(groups))
 
 
 def _shape(x: Floats, columns: tuple[int, ...], kind: VariableKind, missing: tuple[float, float] | None) -> Shape:

@@ -1,8 +1,8 @@
 """From rows to a causal model: the front door of Phase One.
 
 The graph comes from a search that needs no common scale (``order_search``); where the columns share one, least squares
-decides the directions that likelihood leaves open (``shared_scale``). Then every variable that the sensitive attribute
-reaches gets its mechanism. What the attribute reaches is what depends on it: where a dependence is left that the graph
+decides the directions that likelihood leaves open (``shared_scale``). Then every variable that a sensitive attribute
+reaches gets its mechanism. What an attribute reaches is what depends on it: where a dependence is left that the graph
 does not explain, the attribute becomes a cause.
 """
 
@@ -64,7 +64,7 @@ class Learner:
     orders : the search without a common scale; None where it is not needed
     shared : the search on a shared scale; None where the columns do not share one
     trusts_shared : whether the latter decides alone, because rows were chosen by their label
-    sensitive_is_root : whether nothing causes the sensitive attribute
+    sensitive_is_root : whether no other variable causes a sensitive attribute
     """
 
     x: Floats
@@ -82,7 +82,7 @@ class Learner:
     def prepare(
         x: Floats, columns: Columns, config: DiscoveryConfig, knowledge: Knowledge, progress: Progress
     ) -> Learner:
-        """Check the rows x (n, d), whose sensitive column holds -1 and +1, and settle how to look for the graph.
+        """Check the rows x (n, d), whose first column holds their state, and settle how to look for the graph.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Learner:
         """
         columns.check(x)
         layout = columns.layout(x)
-        allowed = allowed_edges(layout.names, columns.sensitive, knowledge)
+        allowed = allowed_edges(layout.names, columns.sensitive_names, knowledge)
         cells = layout.cells(x)
         required = required_edges(layout.names, knowledge)
         selected = columns.suit_score_matching(x)
@@ -108,7 +108,7 @@ class Learner:
             else None,
             shared=SharedScale.prepare(x, columns, config, knowledge, progress) if shared else None,
             trusts_shared=selected,
-            sensitive_is_root=not allowed[:, 0].any(),
+            sensitive_is_root=not allowed[layout.attributes :, : layout.attributes].any(),
         )
 
     @one_thread()
@@ -118,7 +118,7 @@ class Learner:
         """The model of all rows, or of some, and the graph that searches on parts of the rows start from.
 
         Only the model of all rows has a mechanism for every variable; others make twins, and need those that the
-        sensitive attribute reaches.
+        sensitive attributes reach.
         """
         shared = None if self.shared is None else self.shared.learn(rows, seed, Only(progress, DISCOVERY))
         if shared is not None and self.trusts_shared:
@@ -128,13 +128,14 @@ class Learner:
         bases = fit_bases(cells, self.layout)
         functions = {j: basis.functions(cells[:, j]) for j, basis in bases.items()}
         edges, mechanisms = self._mechanisms(edges, cells, (bases, functions), progress)
-        wanted = sorted(descendants(edges, 0))
+        attributes = range(self.layout.attributes)
+        wanted = sorted(frozenset().union(*(descendants(edges, s) for s in attributes)))
         if rows is None:
-            wanted = list(range(1, len(edges)))
+            wanted = sorted({*wanted, *range(len(attributes), len(edges))})
             mechanisms |= self._unreached(edges, mechanisms, cells, (bases, functions), progress)
         strengths = edge_strengths(cells, bases, functions, edges)
         graph = Graph(edges, strengths, np.where(edges, np.where(direction > 0.0, direction, 1.0), 0.0))
-        heard = {0, *(int(j) for i in wanted for j in np.flatnonzero(edges[:, i]))}
+        heard = {*attributes, *(int(j) for i in wanted for j in np.flatnonzero(edges[:, i]))}
         model = StructuralModel(
             layout=self.layout,
             graph=graph,
@@ -187,23 +188,24 @@ class Learner:
     ) -> tuple[Bools, dict[int, Mechanism]]:
         """The mechanism of every variable that may be reached, and the graph with what they add to it."""
         edges = edges.copy()
+        attributes = range(self.layout.attributes)
         depends = self._depends(cells)
         fitted: dict[int, Mechanism] = {}
         order = topological_order(edges)
         for place, i in enumerate(order):
-            if i == 0:
-                continue
             progress.check(STAGE)
-            causes = [int(j) for j in np.flatnonzero(edges[:, i])]
-            reached = descendants(edges, 0)
-            if not (depends[i] or set(causes) & (reached | {0})):
-                continue  # nothing suggests that the sensitive attribute reaches it
-            must = bool(edges[0, i]) or bool(depends[i] and not set(causes) & reached)
-            may = self.allowed[0, i] and self._dependence_means_effect
-            acts = True if must else None if may else False
-            fitted[i] = fit_mechanism(i, causes, cells, self.layout, parts, acts)
-            if 0 in fitted[i].causes:
-                edges[0, i] = True
+            causes = {int(j) for j in np.flatnonzero(edges[:, i])}
+            reached = [descendants(edges, s) for s in attributes]
+            near = [bool(depends[s, i]) or bool(causes & (reached[s] | {s})) for s in attributes]
+            if not any(near) or (i in attributes and not causes):
+                continue  # nothing suggests that a sensitive attribute reaches it
+            acts: list[bool | None] = []
+            for s in attributes:
+                must = bool(edges[s, i]) or bool(depends[s, i] and not causes & reached[s])
+                may = near[s] and bool(self.allowed[s, i]) and self._dependence_means_effect
+                acts.append(True if must else None if may else False)
+            fitted[i] = fit_mechanism(i, sorted(causes), cells, self.layout, parts, acts)
+            edges[[s for s in attributes if s in fitted[i].causes], i] = True
             progress.tick(STAGE, place + 1, len(order))
         return edges, fitted
 
@@ -215,34 +217,35 @@ class Learner:
         parts: tuple[dict[int, Basis], Functions],
         progress: Progress,
     ) -> dict[int, Mechanism]:
-        """The mechanisms of variables that the sensitive attribute does not reach."""
-        found = {}
-        for i in range(1, len(edges)):
+        """The mechanisms of variables that no sensitive attribute reaches."""
+        found, attributes = {}, self.layout.attributes
+        for i in range(attributes, len(edges)):
             if i not in known:
                 progress.check(STAGE)
                 causes = [int(j) for j in np.flatnonzero(edges[:, i])]
-                found[i] = fit_mechanism(i, causes, cells, self.layout, parts, False)
+                found[i] = fit_mechanism(i, causes, cells, self.layout, parts, [False] * attributes)
         return found
 
     @property
     def _dependence_means_effect(self) -> bool:
-        """Whether what depends on the sensitive attribute must be an effect of it.
+        """Whether what depends on a sensitive attribute must be an effect of it.
 
-        Not if something causes the attribute; and not if rows were chosen by their label, which ties together whatever
+        Not if something causes an attribute; and not if rows were chosen by their label, which ties together whatever
         causes the label.
         """
         return self.sensitive_is_root and not self.trusts_shared
 
-    def differing(self, model: StructuralModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Variables that differ between the groups beyond chance although the attribute does not reach them.
+    def differing(self, model: StructuralModel, attribute: int = 0) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Variables that differ between an attribute's groups beyond chance although it does not reach them.
 
         First those that twins keep, because knowledge says that nothing causes them, or because something causes the
         attribute; then those that contradict the graph.
         """
         if self.trusts_shared:
             return (), ()
-        adjusted = holm(depends_on(self.cells, self.layout.kinds))
-        found = [i for i in range(1, len(adjusted)) if adjusted[i] < DEPENDS and i not in model.affected]
+        adjusted, attributes = self._adjusted(self.cells, attribute), self.layout.attributes
+        reached = model.reached_from([attribute])
+        found = [i for i in range(attributes, len(adjusted)) if adjusted[i] < DEPENDS and i not in reached]
         was_given = np.array_equal(self.allowed, self.required)
         roots = [i for i in found if not was_given and not self.allowed[:, i].any()]
         kept = roots if self.sensitive_is_root else found
@@ -251,7 +254,7 @@ class Learner:
 
     @one_thread()
     def group_probability(self, kept: Sequence[str], x: Floats) -> Floats:
-        """How likely people x (n, d) belong to the second group, given the variables that twins keep, (n,)."""
+        """How likely people x (n, d) are in each state, given the variables that twins keep, (n, states)."""
         bases = fit_bases(self.cells, self.layout)
         chosen = [self.layout.names.index(name) for name in kept]
 
@@ -259,8 +262,9 @@ class Learner:
             functions = [(j, bases[j].functions(cells[:, j])) for j in chosen]
             return np.stack([some[k] for j, some in functions for k in bases[j].options[-1]], axis=1)
 
-        fit = fit_logit(columns(self.cells), self.cells[:, 0].astype(np.intp), 2)
-        return fit.probabilities(columns(self.layout.cells(x)))[:, 1]
+        states = self.layout.states
+        fit = fit_logit(columns(self.cells), states.of_codes(self.x[:, 0]), states.count)
+        return fit.probabilities(columns(self.layout.cells(x)))
 
     @one_thread()
     def saturated(self, model: StructuralModel, progress: Progress) -> StructuralModel:
@@ -272,11 +276,12 @@ class Learner:
         bases = fit_bases(self.cells, self.layout)
         some = self.cells if len(self.cells) <= _MOST_ROWS else self.cells[:: -(-len(self.cells) // _MOST_ROWS)]
         functions = {j: basis.functions(some[:, j]) for j, basis in bases.items()}
-        edges, mechanisms = model.graph.edges.copy(), {}
-        first = [j for j in model.order if j not in model.affected]
-        for place, i in enumerate(model.affected):
+        edges, mechanisms, attributes = model.graph.edges.copy(), {}, range(self.layout.attributes)
+        affected = [i for i in model.affected if i not in attributes]
+        first = [j for j in model.order if j not in affected]
+        for place, i in enumerate(affected):
             progress.check(STAGE)
-            earlier = [*first, *model.affected[:place]]
+            earlier = [*first, *affected[:place]]
             own = [int(j) for j in np.flatnonzero(edges[:, i])]
             says = {
                 j: abs(float(edge_strengths(some, bases, functions, _single(edges.shape, j, i))[j, i]))
@@ -284,16 +289,26 @@ class Learner:
                 if j not in own
             }
             more = sorted(says, key=lambda j: -says[j])[: max(0, _MOST_CAUSES - len(own))]
-            acts = True if self.sensitive_is_root and 0 in earlier else bool(edges[0, i])
+            acts = [True if self.sensitive_is_root and s in earlier else bool(edges[s, i]) for s in attributes]
             mechanisms[i] = fit_mechanism(i, sorted({*own, *more}), some, self.layout, (bases, functions), acts)
-        return replace(model, bases=bases, mechanisms=mechanisms)
+        others = {i: model.mechanisms[i] for i in model.affected if i in attributes}
+        return replace(model, bases=bases, mechanisms=others | mechanisms)
 
     def _depends(self, cells: Floats) -> Bools:
-        """(v,), which variables differ between the groups beyond chance and may be caused by the attribute."""
+        """(attributes, v), which variables differ between whose groups beyond chance and may be caused by it."""
+        attributes = self.layout.attributes
         if not self._dependence_means_effect:
-            return np.zeros(len(self.allowed), dtype=np.bool_)
-        found: Bools = (holm(depends_on(cells, self.layout.kinds)) < DEPENDS) & self.allowed[0]
+            return np.zeros((attributes, len(self.allowed)), dtype=np.bool_)
+        adjusted = np.stack([self._adjusted(cells, s) for s in range(attributes)])
+        found: Bools = (adjusted < DEPENDS) & self.allowed[:attributes]
+        found[:, :attributes] = False
         return found
+
+    def _adjusted(self, cells: Floats, attribute: int) -> Floats:
+        """P-values (v,) of independence from one sensitive attribute among people alike in the others."""
+        others = [cells[:, s] for s in range(self.layout.attributes) if s != attribute]
+        strata = np.unique(np.column_stack(others), axis=0, return_inverse=True)[1].reshape(-1) if others else None
+        return holm(depends_on(cells, self.layout.kinds, attribute, strata))
 
 
 def _single(shape: tuple[int, ...], j: int, i: int) -> Bools:

@@ -1,16 +1,16 @@
-"""The structural causal model: a graph with one mechanism for each variable that the sensitive attribute reaches.
+"""The structural causal model: a graph with one mechanism for each variable that a sensitive attribute reaches.
 
 A twin is made by abduction, action and prediction, one variable after the other, causes before effects: what is a
-person's own (noise, its rank, the place inside a level's share) stays, the sensitive attribute changes, and each
+person's own (noise, its rank, the place inside a level's share) stays, a sensitive attribute changes, and each
 mechanism says what follows. Twins are legal rows. Where chance is involved (levels, ties), it belongs to the row and
 the seed: the same row always has the same twin, and draw 1, 2, ... are further ones.
 
-Variables that the sensitive attribute does not reach keep every bit; and a row's twin never depends on other rows.
+Variables that what changes does not reach keep every bit; and a row's twin never depends on other rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,8 +25,7 @@ from cfad_core.causal.mechanisms.design import Functions
 from cfad_core.causal.mechanisms.protocol import Coupling, Worlds
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidDataError
-
-_CHOSEN_ANEW = 100  # streams of chance that a variable may use
+from cfad_core.core.states import Codes, States
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class StructuralModel:
     layout : what the columns of its rows mean
     graph : over the variables
     bases : by variable, the functions through which it acts
-    mechanisms : by variable: of those that the sensitive attribute reaches, or of all
+    mechanisms : by variable: of those that a sensitive attribute reaches, or of all
     seed : of the draws
     """
 
@@ -75,8 +74,19 @@ class StructuralModel:
         return self.layout.names
 
     @property
+    def attributes(self) -> tuple[str, ...]:
+        """The sensitive attributes."""
+        return self.layout.names[: self.layout.attributes]
+
+    @property
     def sensitive(self) -> str:
-        return self.layout.names[0]
+        """What the sensitive attributes are called together."""
+        return " and ".join(self.attributes)
+
+    @property
+    def states(self) -> States:
+        """Which groups people may belong to."""
+        return self.layout.states
 
     @cached_property
     def order(self) -> list[int]:
@@ -85,13 +95,25 @@ class StructuralModel:
 
     @cached_property
     def affected(self) -> tuple[int, ...]:
-        """The variables that the sensitive attribute reaches, causes before effects."""
-        reached = descendants(self.graph.edges, 0)
+        """The variables that a sensitive attribute reaches, causes before effects."""
+        return self.reached_from(range(len(self.attributes)))
+
+    def reached_from(self, attributes: Iterable[int]) -> tuple[int, ...]:
+        """The variables that some of the sensitive attributes reach, causes before effects."""
+        reached = frozenset().union(*(self._reached[s] for s in attributes))
         return tuple(i for i in self.order if i in reached)
+
+    @cached_property
+    def _reached(self) -> tuple[frozenset[int], ...]:
+        return tuple(descendants(self.graph.edges, s) for s in range(len(self.attributes)))
 
     @property
     def affected_names(self) -> tuple[str, ...]:
-        return tuple(self.variables[i] for i in self.affected)
+        return self.affected_by(self.attributes)
+
+    def affected_by(self, attributes: Sequence[str]) -> tuple[str, ...]:
+        """The names of the variables that some of the sensitive attributes reach."""
+        return tuple(self.variables[i] for i in self.reached_from(self.attributes.index(name) for name in attributes))
 
     def strengths(self) -> tuple[list[str], Floats]:
         """The variables, and how strongly each acts on each other."""
@@ -103,18 +125,26 @@ class StructuralModel:
         return {(self.variables[j], self.variables[i]): float(self.graph.strengths[j, i]) for j, i in found}
 
     def twins(
-        self, x: Floats, draw: int = 0, *, cut: tuple[str, str] | None = None, coupling: Coupling | None = None
+        self,
+        x: Floats,
+        draw: int = 0,
+        *,
+        to: Codes | None = None,
+        cut: tuple[str, str] | None = None,
+        coupling: Coupling | None = None,
     ) -> Floats:
-        """Each person had they belonged to the other group, shape (n, d); every cell is one that exists.
+        """Each person had they belonged to another group, shape (n, d); every cell is one that exists.
 
         Parameters
         ----------
         x : people (n, d)
         draw : which of the person's possible twins
+        to : (n,), the state that each is moved to. By default the other one; of several others each in turn: with k of
+            them, draw 0 to k - 1 are the first twin in each, and so on
         cut : an edge (cause, effect) that carries nothing: the twin's effect hears the person's cause
         coupling : of levels, instead of what fits best
         """
-        return self.possible_twins(x)(draw, cut=cut, coupling=coupling)
+        return self.possible_twins(x)(draw, to=to, cut=cut, coupling=coupling)
 
     def possible_twins(self, x: Floats) -> PossibleTwins:
         """All possible twins of people x (n, d), one draw at a time; what is known of the people is worked out once."""
@@ -124,7 +154,7 @@ class StructuralModel:
         return PossibleTwins(self, x, cells, here, row_keys(x, self.seed))
 
     def log_likelihoods(self, x: Floats) -> dict[str, Floats]:
-        """By variable that the sensitive attribute reaches, the log-likelihood of each person's cell, (n,)."""
+        """By variable that a sensitive attribute reaches, the log-likelihood of each person's cell, (n,)."""
         self._check(x)
         cells = self.layout.cells(x)
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
@@ -133,8 +163,8 @@ class StructuralModel:
     def oddness(self, x: Floats, *, drawn: bool = False) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d) with their causes, by column: noise, and ``-2 log p`` of levels.
 
-        Both (n, d - 1), without the sensitive attribute; a variable of several columns has it in its first one, and the
-        noise is nan wherever there is none.
+        Both (n, d - 1), without the sensitive attributes; a variable of several columns has it in its first one, and
+        the noise is nan wherever there is none.
 
         Parameters
         ----------
@@ -146,13 +176,14 @@ class StructuralModel:
             If some variable has no mechanism: the model was learned for twins alone.
         """
         self._check(x)
-        if len(self.mechanisms) < len(self.variables) - 1:
+        own = {i: mechanism for i, mechanism in self.mechanisms.items() if i >= len(self.attributes)}
+        if len(own) < len(self.variables) - len(self.attributes):
             raise InvalidDataError("This causal model has mechanisms only for what the sensitive attribute reaches.")
         cells = self.layout.cells(x)
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
-        group = cells[:, 0].astype(np.intp)
+        group = self.states.of_codes(x[:, 0])
         noise, levels = np.full((len(x), x.shape[1] - 1), np.nan), np.zeros((len(x), x.shape[1] - 1))
-        for i, mechanism in self.mechanisms.items():
+        for i, mechanism in own.items():
             column = _columns(self.layout.shapes[i])[0] - 1
             if not drawn or self.drawn_columns[column]:
                 found = mechanism.oddness(cells[:, i], functions, group)
@@ -163,7 +194,8 @@ class StructuralModel:
     def drawn_columns(self) -> Bools:
         """(d - 1,), where chance has a part in what twins have: only there a twin's oddness is not the person's."""
         found = np.zeros(max(max(_columns(shape)) for shape in self.layout.shapes), dtype=np.bool_)
-        found[[_columns(self.layout.shapes[i])[0] - 1 for i in self.affected if self.mechanisms[i].draws]] = True
+        drawn = [i for i in self.affected if i >= len(self.attributes) and self.mechanisms[i].draws]
+        found[[_columns(self.layout.shapes[i])[0] - 1 for i in drawn]] = True
         return found
 
     @property
@@ -197,23 +229,37 @@ class PossibleTwins:
     known: dict[int, Floats] = field(default_factory=dict)
 
     def __call__(
-        self, draw: int = 0, *, cut: tuple[str, str] | None = None, coupling: Coupling | None = None
+        self,
+        draw: int = 0,
+        *,
+        to: Codes | None = None,
+        cut: tuple[str, str] | None = None,
+        coupling: Coupling | None = None,
     ) -> Floats:
         """One twin of each, (n, d); see ``StructuralModel.twins``."""
-        model, here = self.model, self.here
-        group = self.cells[:, 0].astype(np.intp)
-        there_group = 1 - group
-        there = {**here, 0: model.bases[0].functions(there_group.astype(np.float64))}
-        changed: dict[int, Floats] = {0: there_group.astype(np.float64)}  # Action
-        for i in model.affected:  # Abduction and prediction, one variable after the other
-            deaf = cut is not None and cut[1] == model.variables[i]
-            heard = {**there, (j := model.variables.index(cut[0])): here[j]} if cut is not None and deaf else there
-            own_group = group if deaf and cut is not None and cut[0] == model.sensitive else there_group
-            chance = _Chance(self.keys, draw, i)
-            worlds = Worlds(here, heard, group, own_group, chance, coupling, self.known)
-            changed[i] = model.mechanisms[i].twins(self.cells[:, i], worlds)
+        model, here, states = self.model, self.here, self.model.states
+        group = states.of_codes(self.x[:, 0])
+        if to is None:
+            draw, number = divmod(draw, states.others)
+            to = states.other(group, number)
+        moved = {s: states.levels[to, s] for s in range(states.attributes)}  # Action
+        moved = {s: level for s, level in moved.items() if (level != states.levels[group, s]).any()}
+        changed = {s: level.astype(np.float64) for s, level in moved.items()}
+        there = {**here, **{s: model.bases[s].functions(level) for s, level in changed.items()}}
+        for i in model.reached_from(moved):  # Abduction and prediction, one variable after the other
+            heard, there_group = there, to
+            if cut is not None and cut[1] == model.variables[i]:
+                j = model.variables.index(cut[0])
+                heard = {**there, j: here[j]}
+                there_group = states.moved(to, {j: states.levels[group, j]}) if j < states.attributes else to
+            worlds = Worlds(here, heard, group, there_group, _Chance(self.keys, draw, i), coupling, self.known)
+            found = model.mechanisms[i].twins(self.cells[:, i], worlds)
+            if i < states.attributes:  # one attribute causes another: who was not moved in that follows
+                found = np.where(states.levels[to, i] != states.levels[group, i], states.levels[to, i], found)
+                to = states.moved(to, {i: found.astype(np.intp)})
+            changed[i] = found
             if i in model.bases:
-                there[i] = model.bases[i].functions(changed[i])
+                there[i] = model.bases[i].functions(found)
         return model.layout.rows(self.x, changed)
 
 
@@ -252,23 +298,24 @@ def fit_mechanism(
     cells: Floats,
     layout: Layout,
     parts: tuple[Mapping[int, Basis], Functions],
-    sensitive: bool | None,
+    acts: Sequence[bool | None],
 ) -> Mechanism:
     """The mechanism of variable i with these causes in the graph, fitted to cells (n, v).
 
     Parameters
     ----------
     parts : all variables' bases, and their functions of the cells
-    sensitive : whether the sensitive attribute acts; None: if the data support it
+    acts : whether each sensitive attribute acts; None: if the data support it
     """
     shape, (bases, functions) = layout.shapes[i], parts
     sample = Sample(
         cells=cells[:, i],
         levels=len(shape.patterns) if isinstance(shape, Levels) else 0,
-        functions={j: functions[j] for j in {0, *causes}},
+        functions={j: functions[j] for j in {*range(layout.attributes), *causes}},
         bases=bases,
         causes=tuple(causes),
-        group=cells[:, 0].astype(np.intp),
-        sensitive=sensitive,
+        group=layout.states.of_levels([cells[:, s].astype(np.intp) for s in range(layout.attributes)]),
+        acts=tuple(acts),
+        states=layout.states.count,
     )
     return FITS[layout.kinds[i]](sample)

@@ -15,6 +15,20 @@ def rounded_percent(share: float) -> str:
     return percent(share, 0 if share >= 0.02 else 1)
 
 
+def share_of_people(share: float) -> str:
+    """``1.2 %``; ``under 0.1 %`` where that would be 0.0 %."""
+    return "under 0.1 %" if 0.0 < share < 0.001 else percent(share)
+
+
+def percent_range(low: float, high: float) -> str:
+    """``0.6 % to 2.1 %``; ``up to 2.1 %`` if the low end is nothing."""
+    if high < 0.001:
+        return "under 0.1 %"
+    if low < 0.0005:
+        return f"up to {percent(high)}"
+    return percent(high) if percent(low) == percent(high) else f"{percent(low)} to {percent(high)}"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """With so many digits behind the point, or as many significant ones if it is small."""
     if value is None or value != value:

@@ -28,7 +28,7 @@ from cfad_core.core.config import DetectorConfig
 from cfad_core.core.progress import Progress
 from cfad_core.core.training import Passes, dense_network, network_from_state, steps_for, train
 from cfad_core.detectors.autoencoder import Autoencoder, parameters
-from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, TwinMap
+from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, TwinMap, twins_wanted
 
 STAGE = "fair fine-tuning"
 _DISCRIMINATOR_WIDTH = 64
@@ -86,15 +86,15 @@ def fit(task: Fitting) -> FairAutoencoder:
     """Fine-tune the plain autoencoder on normal people and their twins."""
     plain, rows, settings = task.fitted["ae"], task.rows, task.config.detector
     assert isinstance(plain, Autoencoder)
-    people = np.column_stack([rows.sensitive, rows.x])
-    draws = range(settings.twins_learned if task.causes.draws else 1)
-    twins = np.stack([rows.counterfactual if k == 0 else task.causes.twins(people, k)[:, 1:] for k in draws])
+    people = rows.people
+    draws = range(twins_wanted(task.causes, settings.twins_learned))
+    twins = np.stack([(rows.twins if k == 0 else task.causes.twins(people, k))[:, 1:] for k in draws])
     seed, progress = task.config.seed, task.progress
     if task.other_twins is None or not settings.closeness_weights or len(people) * _HELD_OUT < _FEWEST:
         return fine_tune(plain, rows.x, twins, settings, seed=seed, progress=progress)
     order = np.random.default_rng([seed, 8]).permutation(len(people))
     held_out, learned = np.split(order, [min(_MOST_HELD_OUT, int(len(people) * _HELD_OUT))])
-    exam = Exam.of(people[held_out], task.other_twins)
+    exam = Exam.of(people[held_out], task.other_twins, max(_DRAWS, task.causes.states.others))
     return fine_tune(plain, rows.x[learned], twins[:, learned], settings, seed=seed, progress=progress, exam=exam)
 
 
@@ -114,9 +114,9 @@ class Exam:
     twins: Floats
 
     @staticmethod
-    def of(people: Floats, twins_of: TwinMap) -> Exam:
-        """Of people (n, d) with their sensitive attribute."""
-        return Exam(people[:, 1:], np.stack([twins_of(people, draw)[:, 1:] for draw in range(_DRAWS)]))
+    def of(people: Floats, twins_of: TwinMap, draws: int = _DRAWS) -> Exam:
+        """Of people (n, d) with their groups."""
+        return Exam(people[:, 1:], np.stack([twins_of(people, draw)[:, 1:] for draw in range(draws)]))
 
     def look(self, model: Autoencoder) -> tuple[float, float]:
         """Reconstruction error of people, and changing ratio."""

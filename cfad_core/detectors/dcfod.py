@@ -109,10 +109,11 @@ class _Training:
     def __init__(self, z: Floats, sensitive: Floats, config: DcfodConfig, seed: int) -> None:
         widths = [z.shape[1], *config.widths, config.code_size]
         self.rows = torch.from_numpy(z.astype(np.float32))
-        self.group = torch.from_numpy((sensitive > 0.0).astype(np.int64))
+        groups, group = np.unique(sensitive, return_inverse=True)
+        self.group = torch.from_numpy(group.astype(np.int64))
         self.encoder = dense_network(widths, torch.nn.ReLU)
         self.decoder = dense_network(widths[::-1], torch.nn.ReLU)
-        self.discriminator = dense_network([config.code_size, *config.widths, 2], torch.nn.ReLU)
+        self.discriminator = dense_network([config.code_size, *config.widths, max(2, len(groups))], torch.nn.ReLU)
         self.centroids = torch.nn.Parameter(self._first_centroids(config.clusters, seed))
         networks = (self.encoder, self.decoder, self.discriminator)
         self.optimiser = torch.optim.Adam(

@@ -15,14 +15,14 @@ this is the authors', and what was chosen here.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import FairadConfig
 from cfad_core.core.training import Passes, dense_network, network_from_state, network_state, scoring_network, train
 from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, in_blocks
@@ -68,7 +68,7 @@ class Projection:
 def fit(task: Fitting) -> Projection:
     """Train on normal rows; the groups are used here, and only here."""
     config, seed, inputs = task.config.baselines.fairad, task.config.seed, task.rows.inputs
-    training = _Training(inputs(task.rows.x), task.rows.sensitive > 0.0, config, seed)
+    training = _Training(inputs(task.rows.x), task.rows.groups, config, seed)
     train(
         training.step,
         Passes(
@@ -90,7 +90,7 @@ def restore(arrays: State, _: Surroundings) -> Projection:
 class _Training:
     """The networks, the target, and one step of training."""
 
-    def __init__(self, z: Floats, is_second: NDArray[np.bool_], config: FairadConfig, seed: int) -> None:
+    def __init__(self, z: Floats, groups: Sequence[Bools], config: FairadConfig, seed: int) -> None:
         columns = z.shape[1]
         code = config.code_size if config.code_size is not None else min(_LARGEST_CODE, columns)
         widths = [columns, config.width, config.width, code]
@@ -99,8 +99,7 @@ class _Training:
             self.encoder = dense_network(widths, torch.nn.ReLU)
             self.decoder = dense_network(widths[::-1], torch.nn.ReLU)
         self.rows = torch.from_numpy(z.astype(np.float32))
-        places = (torch.from_numpy(np.flatnonzero(members)) for members in (~is_second, is_second))
-        self.groups = [members for members in places if len(members)]
+        self.groups = [torch.from_numpy(np.flatnonzero(members)) for members in groups]
         # The reconstruction error is that of all people, each counted once
         self.shares = torch.tensor([len(members) / len(z) for members in self.groups])
         self.weight = config.reconstruction_weight

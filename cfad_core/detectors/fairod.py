@@ -11,14 +11,14 @@ gamma are chosen without labels, by how close the flag-rate ratio and the fideli
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import FairodConfig
 from cfad_core.core.progress import Progress
 from cfad_core.core.training import Passes, dense_network, network_from_state, network_state, train
@@ -55,7 +55,7 @@ def fit(task: Fitting) -> Reconstruction:
     rows, config, seed = task.rows, task.config.baselines.fairod, task.config.seed
     low, high = rows.x.min(axis=0), rows.x.max(axis=0)
     inputs = InputScaling(low, np.where(high > low, high - low, 1.0))
-    training = _Training(inputs(rows.x), rows.sensitive > 0.0, config, seed, task.progress)
+    training = _Training(inputs(rows.x), rows.groups, config, seed, task.progress)
     base = training.run(_first_network(rows.x.shape[1], config, seed), alpha=1.0, gamma=0.0)
     if not config.candidates:
         return Reconstruction(inputs, base)
@@ -83,12 +83,10 @@ def _first_network(columns: int, config: FairodConfig, seed: int) -> torch.nn.Se
 class _Training:
     """The rows, and how models on them are trained and compared."""
 
-    def __init__(
-        self, z: Floats, is_second: NDArray[np.bool_], config: FairodConfig, seed: int, progress: Progress
-    ) -> None:
-        self.z, self.groups = z, [members for members in (~is_second, is_second) if members.any()]
+    def __init__(self, z: Floats, groups: Sequence[Bools], config: FairodConfig, seed: int, progress: Progress) -> None:
+        self.z, self.groups = z, groups
         self.rows = torch.from_numpy(z.astype(np.float32))
-        self.sensitive = torch.from_numpy(np.where(is_second, 1.0, -1.0).astype(np.float32))
+        self.members = torch.from_numpy(np.stack(groups))  # (groups, n)
         self.config, self.seed, self.progress = config, seed, progress
         self.steps = config.steps
         self.runs = 0
@@ -105,10 +103,8 @@ class _Training:
             score = ((rows - network(rows)) ** 2).mean(dim=1)
             loss = alpha * score.mean()
             if gains is not None:
-                sensitive = self.sensitive[batch]
-                loss = loss + (1.0 - alpha) * correlation(score, sensitive).abs()
-                for sign in (-1.0, 1.0):
-                    members = sensitive == sign
+                loss = loss + (1.0 - alpha) * self.parity(score, batch)
+                for members in self.members[:, batch]:
                     if int(members.sum()) >= 2:
                         loss = loss + gamma * infidelity(score[members], gains[batch][members])
             optimiser.zero_grad()
@@ -131,6 +127,13 @@ class _Training:
         )
         self.runs += 1
         return network
+
+    def parity(self, score: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+        """``L_SP``: how far the scores follow the group; of more than two groups the mean over them."""
+        signs = torch.where(self.members[:, batch], 1.0, -1.0)
+        if len(signs) <= 2:
+            return correlation(score, signs[-1]).abs()
+        return torch.stack([correlation(score, own).abs() for own in signs]).mean()
 
     def score(self, network: torch.nn.Sequential) -> Floats:
         mean: Floats = squared_errors(network, self.z).mean(axis=1)

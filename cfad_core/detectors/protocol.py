@@ -13,6 +13,7 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
+from cfad_core.core.states import States
 
 State: TypeAlias = Mapping[str, NDArray[np.generic]]
 
@@ -47,7 +48,7 @@ class ExplainedDetector(Detector, Protocol):
 
 @runtime_checkable
 class PeopleDetector(Protocol):
-    """A detector that scores whole people (n, d), the sensitive attribute in the first column."""
+    """A detector that scores whole people (n, d), their groups in the first column, as a state's code."""
 
     @property
     def base(self) -> AnyDetector | None:
@@ -73,10 +74,13 @@ AnyDetector: TypeAlias = Detector | PeopleDetector
 
 
 class TwinMap(Protocol):
-    """People to their twins: the same people, had they belonged to the other group."""
+    """People to their twins: the same people, had they belonged to another group."""
 
     def __call__(self, people: Floats, draw: int = 0, /) -> Floats:
-        """One of the possible twins of each of the people (n, d), (n, d); the same draw always gives the same."""
+        """One of the possible twins of each of the people (n, d), (n, d); the same draw always gives the same.
+
+        Where there are k other groups, k draws in turn are one twin in each.
+        """
 
 
 class Causes(Protocol):
@@ -84,10 +88,14 @@ class Causes(Protocol):
 
     @property
     def draws(self) -> bool:
-        """Whether a person has several possible twins."""
+        """Whether a person has several possible twins in one group."""
+
+    @property
+    def states(self) -> States:
+        """Which groups people may belong to."""
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
-        """One of the possible twins of each of the people x (n, d)."""
+        """One of the possible twins of each of the people x (n, d): see ``TwinMap``."""
 
     @property
     def drawn_columns(self) -> Bools:
@@ -120,16 +128,32 @@ class TrainingRows:
 
     Attributes
     ----------
-    x : (n, m), their attributes, never the sensitive one
-    counterfactual : (n, m), the attributes of their twins, the first draw
-    sensitive : (n,), -1 or +1; for those that make up for it in training
+    x : (n, m), their attributes, never the sensitive ones
+    twins : (n, d), their twins, the first draw, with their groups in the first column
+    sensitive : (n,), the code of their state: which groups they belong to; for those that make up for it in training
     inputs : the scaling in which all variables count alike
     """
 
     x: Floats
-    counterfactual: Floats
+    twins: Floats
     sensitive: Floats
     inputs: InputScaling
+
+    @property
+    def people(self) -> Floats:
+        """(n, d), with their groups in the first column."""
+        return np.column_stack([self.sensitive, self.x])
+
+    @property
+    def groups(self) -> list[Bools]:
+        """Who (n,) is in each state that somebody is in."""
+        return [self.sensitive == code for code in np.unique(self.sensitive)]
+
+
+def twins_wanted(causes: Causes, draws: int) -> int:
+    """How many twins of each person count if so many are asked for: as many in every other group, at least one."""
+    others = causes.states.others
+    return others * (max(1, -(-draws // others)) if causes.draws else 1)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Ranks within the group: a post-processing of any detector's scores that gives all groups one flag rate.
 
-The score is the share of normal people of one's own group who score lower. One threshold then flags as many of either
-group (demographic parity), whatever the detector. It promises nothing for a person: the groups are ranked apart, so a
-person and their twin can have quite different places.
+The score is the share of normal people of one's own group (of all sensitive attributes together) who score lower. One
+threshold then flags as many of every group (demographic parity), whatever the detector. It promises nothing for a
+person: the groups are ranked apart, so a person and their twin can have quite different places.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.states import States
 from cfad_core.detectors.protocol import AnyDetector, Fitting, State, Surroundings, explain_people, score_people
 
 _QUANTILES = 1001
@@ -24,18 +25,23 @@ class RankDetector:
 
     Attributes
     ----------
-    quantiles : (2, k), of the base's scores of normal people of each group, ascending; that of -1 first
+    quantiles : (states, k), of the base's scores of normal people of each state, ascending
     """
 
     base: AnyDetector
     quantiles: Floats
 
+    @property
+    def states(self) -> States:
+        """What the first column of people holds."""
+        return States((len(self.quantiles),))
+
     def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
         """The rank of each person (n, d), (n,); ``base_score`` is theirs by the base, if it is known."""
         score = score_people(self.base, people) if base_score is None else base_score
-        rank = np.empty(len(score))
-        for own, quantiles in zip((people[:, 0] < 0.0, people[:, 0] > 0.0), self.quantiles, strict=True):
-            rank[own] = _rank(score[own], quantiles)
+        rank, state = np.empty(len(score)), self.states.of_codes(people[:, 0])
+        for own, quantiles in enumerate(self.quantiles):
+            rank[state == own] = _rank(score[state == own], quantiles)
         return rank
 
     @property
@@ -70,10 +76,10 @@ class Ranking:
 
 
 def fit_rank(base: AnyDetector, task: Fitting) -> RankDetector:
-    """Remember how the base's scores of normal people are spread in either group."""
-    score = score_people(base, np.column_stack([task.rows.sensitive, task.rows.x]))
+    """Remember how the base's scores of normal people are spread in every state."""
+    score = score_people(base, task.rows.people)
     shares = np.linspace(0.0, 1.0, _QUANTILES)
-    groups = [score[task.rows.sensitive == sign] for sign in (-1.0, 1.0)]
+    groups = [score[task.rows.sensitive == code] for code in task.causes.states.codes]
     known = [group if len(group) else score for group in groups]  # a group without normal people has all others' ranks
     return RankDetector(base, np.stack([np.maximum.accumulate(np.quantile(group, shares)) for group in known]))
 

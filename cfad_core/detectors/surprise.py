@@ -5,12 +5,13 @@ part is its noise e; its surprise is ``z(e)^2``, where z makes the noise of norm
 level's is ``-2 log p`` of it, given the causes. The score is the sum over all variables, so it comes with its reasons.
 
 Noise is what a twin keeps (or its rank, where the groups' noises differ in shape), so numbers have the same surprise in
-both groups. A level's probability differs between the groups wherever the sensitive attribute reaches it: there the
-score is the mean of a person's and of their twins'.
+all groups. A level's probability differs between the groups wherever a sensitive attribute reaches it: there the score
+is the mean of a person's and of their twins'.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.special import ndtri
 
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.detectors.protocol import Causes, Fitting, State, Surroundings
-from cfad_core.detectors.twin import mean_over_twins
+from cfad_core.detectors.twin import mean_over_draws
 
 STAGE = "surprise"
 _TAIL = 0.01  # share of normal people on either side, beyond whom z goes straight on
@@ -58,8 +59,15 @@ class SurpriseDetector:
         drawn = self.causes.drawn_columns
         if not drawn.any():  # noise is all there is, and a twin's is the same
             return here
-        there = mean_over_twins(lambda twins: self._surprise(twins, drawn), people, self.causes, self.draws)
-        return np.where(drawn, 0.5 * (here + there), here)
+
+        def of_one_draw(worlds: Sequence[Floats]) -> Floats:
+            total = self._surprise(worlds[0], drawn)
+            for twins in worlds[1:]:
+                total = total + self._surprise(twins, drawn)
+            return total
+
+        there = mean_over_draws(of_one_draw, people, self.causes, self.draws)
+        return np.where(drawn, (here + there) / self.causes.states.count, here)
 
     def _surprise(self, people: Floats, drawn: Bools | None = None) -> Floats:
         """(n, m), of all columns or of some."""
@@ -93,7 +101,7 @@ def standard_score(noise: Floats, knots: Floats) -> Floats:
 def fit(task: Fitting) -> SurpriseDetector:
     """Remember how the noise of normal people is spread."""
     task.progress.check(STAGE)
-    noise, _ = task.causes.oddness(np.column_stack([task.rows.sensitive, task.rows.x]))
+    noise, _ = task.causes.oddness(task.rows.people)
     knots = np.stack([_knots(column[~np.isnan(column)]) for column in noise.T])
     task.progress.tick(STAGE, 1, 1)
     return SurpriseDetector(task.causes, knots, task.config.detector.twin_draws)

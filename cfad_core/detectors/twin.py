@@ -1,6 +1,6 @@
-"""Twin scoring: judge a person by their own score and by those of their possible twins.
+"""Twin scoring: judge a person by their own score and by those of their possible twins in all other groups.
 
-A symmetric function of ``g(x)`` and ``g(twin of x)`` is the same for a person and for their twin wherever the twin's
+A symmetric function of ``g(x)`` and ``g(twins of x)`` is the same for a person and for their twins wherever the twin's
 twin is the person again: for all numbers. Where levels are drawn, a person has several possible twins, and the mean
 over some of them is nearly so. The price: the sensitive attribute and the causal model are needed when it scores, and
 by *another* causal model the promise is only as good as the two models agree.
@@ -8,7 +8,7 @@ by *another* causal model the promise is only as good as the two models agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from cfad_core.detectors.protocol import (
     Surroundings,
     explain_people,
     score_people,
+    twins_wanted,
 )
 
 
@@ -43,26 +44,32 @@ class TwinDetector:
     def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
         """One score of each person (n, d) and their twins, (n,); ``base_score`` is the person's own, if it is known."""
         here = score_people(self.base, people) if base_score is None else base_score
-        return mean_over_twins(
-            lambda twins: twin_score(here, score_people(self.base, twins), self.rule), people, self.causes, self.draws
-        )
+
+        def of_one_draw(worlds: Sequence[Floats]) -> Floats:
+            return twin_score([here, *(score_people(self.base, twins) for twins in worlds)], self.rule)
+
+        return mean_over_draws(of_one_draw, people, self.causes, self.draws)
 
     def explain_people(self, people: Floats) -> Floats | None:
-        """The mean of the two explanations (n, m), or that of the score which counts; over all twins."""
+        """The mean of all explanations (n, m), or that of the score which counts; over all twins."""
         here = explain_people(self.base, people)
         if here is None:
             return None
 
-        def with_twin(twins: Floats) -> Floats:
-            there = explain_people(self.base, twins)
-            assert there is not None
+        def of_one_draw(worlds: Sequence[Floats]) -> Floats:
+            parts = [here]
+            for twins in worlds:
+                there = explain_people(self.base, twins)
+                assert there is not None
+                parts.append(there)
             if self.rule == "mean":
-                return 0.5 * (here + there)
+                return _mean(parts)
             sign = 1.0 if self.rule == "max" else -1.0
-            counts_here = sign * here.sum(axis=1) >= sign * there.sum(axis=1)
-            return np.where(counts_here[:, None], here, there)
+            counts = np.argmax([sign * part.sum(axis=1) for part in parts], axis=0)
+            chosen: Floats = np.stack(parts)[counts, np.arange(len(here))]
+            return chosen
 
-        return mean_over_twins(with_twin, people, self.causes, self.draws)
+        return mean_over_draws(of_one_draw, people, self.causes, self.draws)
 
 
 def fit(task: Fitting) -> TwinDetector:
@@ -75,22 +82,31 @@ def restore(_: State, known: Surroundings) -> TwinDetector:
     return TwinDetector(known.fitted["cfad"], known.causes, settings.twin or "mean", settings.twin_draws)
 
 
-def mean_over_twins(value: Callable[[Floats], Floats], people: Floats, causes: Causes, draws: int) -> Floats:
-    """The mean of ``value`` over so many possible twins of people (n, d); one where nothing is drawn."""
-    count = draws if causes.draws else 1
-    total = value(causes.twins(people, 0))
-    for draw in range(1, count):
-        total = total + value(causes.twins(people, draw))
+def mean_over_draws(value: Callable[[Sequence[Floats]], Floats], people: Floats, causes: Causes, twins: int) -> Floats:
+    """The mean of ``value`` of one twin of the people (n, d) in each other group, over so many twins in all."""
+    others = causes.states.others
+    count = twins_wanted(causes, twins) // others
+    total: Floats | None = None
+    for draw in range(count):
+        found = value([causes.twins(people, draw * others + k) for k in range(others)])
+        total = found if total is None else total + found
+    assert total is not None
     return total / count if count > 1 else total
 
 
-def twin_score(score: Floats, score_twin: Floats, rule: TwinRule) -> Floats:
-    """One score from the scores (n,) of people and of their twins; symmetric in them.
+def twin_score(scores: Sequence[Floats], rule: TwinRule) -> Floats:
+    """One score from the scores (n,) of people and of a twin in each other group; symmetric in them.
 
-    ``mean`` weighs both alike; ``max`` flags whoever is anomalous in either group, ``min`` only who is in both.
+    ``mean`` weighs all alike; ``max`` flags whoever is anomalous in any group, ``min`` only who is in all.
     """
     if rule == "mean":
-        return 0.5 * (score + score_twin)
-    if rule == "max":
-        return np.maximum(score, score_twin)
-    return np.minimum(score, score_twin)
+        return _mean(scores)
+    found: Floats = np.max(scores, axis=0) if rule == "max" else np.min(scores, axis=0)
+    return found
+
+
+def _mean(parts: Sequence[Floats]) -> Floats:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return 0.5 * total if len(parts) == 2 else total / len(parts)

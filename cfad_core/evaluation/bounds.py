@@ -1,11 +1,12 @@
-"""Graph-free bounds: what the flag rates of the two groups alone say about the changing ratio.
+"""Graph-free bounds: what the flag rates of the groups alone say about the share of people whose outcome changes.
 
-They hold for every detector and every causal model whose twins of one group are, as a population, the other group (what
-the twin test tests), and not for rows that were chosen by their label.
+They hold for every detector and every causal model whose twins in a group are, as a population, that group (what the
+twin test tests), and not for rows that were chosen by their label.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,13 +82,65 @@ def flag_rate_bounds(first_rate: float, second_rate: float, n_first: int, n_seco
         If a rate is no share, or a group has nobody.
     """
     for name, rate, n in (("first", first_rate, n_first), ("second", second_rate, n_second)):
-        if not 0.0 <= rate <= 1.0:
-            raise ValueError(f"The flag rate of the {name} group must be between 0 and 1; it is {rate}.")
-        if n < 1:
-            raise ValueError(f"The {name} group must have at least one person; it has {n}. Leave the bounds out.")
+        _check(f"the {name} group", rate, n)
     total = first_rate + second_rate
     variance = _variance(first_rate, n_first) + _variance(second_rate, n_second)
     return Bounds(abs(first_rate - second_rate), min(total, 2.0 - total), float(np.sqrt(variance)))
+
+
+def flag_rates_bounds(rates: Sequence[float], counts: Sequence[int]) -> Bounds:
+    """The bounds of the share of people whose outcome changes in at least one other group.
+
+    A person has an outcome in each of k worlds: their own, and one for each other group. Whatever their own group is,
+    a share ``r_j`` of them is flagged in world j, as twins in a group are, as a population, that group. The outcome
+    changes somewhere unless all k are equal:
+
+        P(not all equal) = 1 - P(all flagged) - P(none flagged).
+
+    It is at least what any two worlds make, ``|r_i - r_j|`` (see ``flag_rate_bounds``), so at least the largest minus
+    the smallest rate: reached if whoever is flagged in one world is flagged in all worlds with a higher rate. Of the
+    two others it is known that ``P(all flagged) >= max(0, sum r - (k - 1))`` and ``P(none flagged) >= max(0, sum (1 -
+    r) - (k - 1)) = max(0, 1 - sum r)`` (Fréchet). For k of 2 or more, not both are above 0, so that the share is at
+    most
+
+        min(1, sum r, sum (1 - r)):
+
+    reached if as few people as possible are flagged twice or, if the rates add up to more than k - 1, are not flagged
+    twice. Both bounds hold within each group, hence for every mean over groups. For two groups they are those of
+    ``flag_rate_bounds``.
+
+    The error is that of the sum of all rates. It serves the low bound, too: the largest minus the smallest of rates
+    that were counted is on average too large, as it is chosen, and of k equal rates it is beyond 1.64 such errors about
+    as often as the difference of two rates is beyond 1.64 of its own.
+
+    Parameters
+    ----------
+    rates : (k,), the flag rate of each group
+    counts : (k,), how many people each was counted on
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two groups, a rate is no share, or a group has nobody.
+    """
+    if len(rates) < 2 or len(rates) != len(counts):
+        raise ValueError(
+            f"Expected the flag rates of at least two groups, each with its number of people; got {len(rates)} rates "
+            f"and {len(counts)} numbers of people."
+        )
+    for position, (rate, n) in enumerate(zip(rates, counts, strict=True), start=1):
+        _check(f"group {position}", rate, n)
+    total, variance = sum(rates), sum(_variance(rate, n) for rate, n in zip(rates, counts, strict=True))
+    return Bounds(max(rates) - min(rates), min(1.0, total, len(rates) - total), float(np.sqrt(variance)))
+
+
+def _check(group: str, rate: float, n: int) -> None:
+    if not 0.0 <= rate <= 1.0:
+        raise ValueError(f"The flag rate of {group} must be between 0 and 1; it is {rate}.")
+    if n < 1:
+        raise ValueError(
+            f"{group[0].upper()}{group[1:]} must have at least one person; it has {n}. Leave the bounds out."
+        )
 
 
 def _variance(rate: float, n: int) -> float:

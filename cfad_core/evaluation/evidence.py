@@ -15,6 +15,7 @@ class Evidence:
     Attributes
     ----------
     method, sensitive : what people call them
+    otherwise : what people and their twins differ in
     has_path : whether the sensitive attribute affects anything in the audit's own graph
     ratio : the leading number, share of people whose outcome changes: the mean over all models
     flag_rate, auc_roc : of the detector
@@ -41,6 +42,7 @@ class Evidence:
     sensitive: str
     has_path: bool
     ratio: float | None
+    otherwise: str = "had they belonged to the other group"
     flag_rate: float | None = None
     auc_roc: float | None = None
     interval: Interval | None = None

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.densities import distances
 from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
 
@@ -42,6 +44,21 @@ def interval(values: Floats) -> Interval | None:
     tail = (1.0 - CONFIDENCE) / 2.0
     low, high = np.quantile(values, (tail, 1.0 - tail), method="weibull")
     return Interval(float(low), float(high))
+
+
+def draw_people(people: int, seed: int, model: int) -> tuple[NDArray[np.int32], int]:
+    """A model's own sample of the people: their positions (people,), and how often the unknown person changes in it.
+
+    It is drawn from the people at hand and one unknown person more, whose outcome is as likely to change as not.
+    """
+    rng = np.random.default_rng([seed, model])
+    return rng.integers(0, people, people).astype(np.int32), int(rng.poisson(0.5))
+
+
+def with_unknown(changes: Floats, people: int, unseen: Floats) -> Floats:
+    """The share of people whose outcome changes, from how many change in samples, and the unknown person in each."""
+    share: Floats = np.minimum(1.0, (changes + unseen) / (people + 1.0))
+    return share
 
 
 @dataclass(frozen=True)
@@ -90,26 +107,24 @@ class ResampledScores:
     Parameters
     ----------
     score : (m,), of the people as they are
-    twin_scores : (B, K, m), of K twins each by every model
-    sensitive : (m,), -1 or +1
+    twin_scores : (B, K, m), of K twins each by every model; or (B, K, k, m), in each of k other groups
+    group : (m,), whatever tells the groups apart
     seed : of the samples
     """
 
-    def __init__(self, score: Floats, twin_scores: Floats, sensitive: Floats, seed: int) -> None:
-        self._people = [(score, twins, sensitive) for twins in twin_scores]
-        self._rows = []  # who is in each sample; the samples themselves would take several times the room
-        self._unseen = np.zeros((len(twin_scores), 1))
-        for b in range(len(twin_scores)):
-            rng = np.random.default_rng([seed, b])
-            self._rows.append(rng.integers(0, len(score), len(score)).astype(np.int32))
-            self._unseen[b] = rng.poisson(0.5)
+    def __init__(self, score: Floats, twin_scores: Floats, group: NDArray[Any], seed: int) -> None:
+        twin_scores = twin_scores if twin_scores.ndim == 4 else twin_scores[:, :, None]
+        self._people = [(score, twins, group) for twins in twin_scores]
+        drawn = [draw_people(len(score), seed, b) for b in range(len(twin_scores))]
+        self._rows = [rows for rows, _ in drawn]  # the samples themselves would take several times the room
+        self._unseen = np.array([unseen for _, unseen in drawn], dtype=np.float64).reshape(-1, 1)
         self._curves = [ScoreCurve(here, there) for here, there, _ in self._samples()]
         self._whole = (score, twin_scores)
 
-    def _samples(self) -> Iterator[tuple[Floats, Floats, Floats]]:
+    def _samples(self) -> Iterator[tuple[Floats, Floats, NDArray[Any]]]:
         """Scores, twins' scores and groups of each model's sample."""
-        for (score, twins, sensitive), rows in zip(self._people, self._rows, strict=True):
-            yield score[rows], twins[:, rows], sensitive[rows]
+        for (score, twins, group), rows in zip(self._people, self._rows, strict=True):
+            yield score[rows], twins[..., rows], group[rows]
 
     def changing_ratio(self, threshold: Floats) -> Floats:
         """By each model at each threshold, (B, thresholds).
@@ -118,13 +133,12 @@ class ResampledScores:
         from them and one unknown person more, whose outcome is as likely to change as not.
         """
         ratio, m = self._of_curves(threshold, lambda at: at.changing_ratio), self._curves[0].n
-        smoothed: Floats = np.minimum(1.0, (ratio * m + self._unseen) / (m + 1.0))
-        return smoothed
+        return with_unknown(ratio * m, m, self._unseen)
 
     def ratios_of_models(self, threshold: float) -> Floats:
         """The changing ratio by each model over all people, (B,)."""
         score, twins = self._whole
-        ratios: Floats = ((twins > threshold) != (score > threshold)).mean(axis=(1, 2))
+        ratios: Floats = ((twins > threshold) != (score > threshold)).any(axis=2).mean(axis=(1, 2))
         return ratios
 
     def band(self, threshold: Floats) -> tuple[Floats, Floats]:
@@ -139,9 +153,21 @@ class ResampledScores:
         return Intervals(
             changing_ratio=interval(self.changing_ratio(np.array([threshold]))[:, 0]),
             flag_rate_shift=interval(shift[:, 0]),
-            flag_rate_difference=_size(interval(np.array([_gap(*sample, threshold) for sample in self._samples()]))),
+            flag_rate_difference=self._flag_rate_difference(threshold),
             distance=self.distance,
         )
+
+    def _flag_rate_difference(self, threshold: float) -> Interval | None:
+        """Between the two groups with the highest and the lowest flag rate."""
+        score, _, group = self._people[0]
+        rates = {name: float((score[group == name] > threshold).mean()) for name in np.unique(group)}
+        if len(rates) < 2:
+            return None
+        low, high = (choose(rates, key=lambda name: rates[name]) for choose in (min, max))
+        if len(rates) == 2:
+            low, high = rates
+        gaps = [_gap(here > threshold, there_group, low, high) for here, _, there_group in self._samples()]
+        return _size(interval(np.array(gaps)))
 
     @cached_property
     def distance(self) -> Interval | None:
@@ -150,19 +176,22 @@ class ResampledScores:
         Two samples lie further apart than what they were drawn from, and samples of them again by as much: what
         sampling adds once more is taken off.
         """
-        whole, sampled = (np.array([_distance(*one) for one in some]) for some in (self._people, self._samples()))
+        names = np.unique(self._people[0][2])
+        if len(names) < 2:
+            return None
+        people, samples = self._people, self._samples()
+        whole, sampled = (np.array([_distance(*one, names) for one in some]) for some in (people, samples))
         return interval(np.clip(2.0 * whole - sampled, 0.0, 1.0))
 
     def _of_curves(self, threshold: Floats, value: Callable[[Outcomes], Floats]) -> Floats:
         return np.array([value(curve.at(threshold)) for curve in self._curves]).reshape(-1, len(threshold))
 
 
-def _gap(here: Floats, there: Floats, sensitive: Floats, threshold: float) -> float:  # noqa: ARG001 - of people as they are
+def _gap(flagged: Bools, group: NDArray[Any], first: Any, second: Any) -> float:
     """Flag rate of the second group minus that of the first."""
-    flagged = here > threshold
-    if not (sensitive < 0.0).any() or not (sensitive > 0.0).any():
+    if not (group == first).any() or not (group == second).any():
         return float("nan")
-    return float(flagged[sensitive > 0.0].mean() - flagged[sensitive < 0.0].mean())
+    return float(flagged[group == second].mean() - flagged[group == first].mean())
 
 
 def _size(signed: Interval | None) -> Interval | None:
@@ -173,7 +202,9 @@ def _size(signed: Interval | None) -> Interval | None:
     return Interval(0.0 if signed.low <= 0.0 <= signed.high else low, high)
 
 
-def _distance(here: Floats, there: Floats, sensitive: Floats) -> float:
-    groups = (sensitive < 0.0, sensitive > 0.0)
+def _distance(here: Floats, there: Floats, group: NDArray[Any], names: NDArray[Any]) -> float:
+    """Of the group, and the other group that it is compared with, where it is largest."""
     first = there[0]  # one twin of each person, as a distance is between two samples of one size
-    return float(np.max([distances(here[rows], first[rows]).kolmogorov_smirnov for rows in groups]))  # nan stays nan
+    groups = [group == name for name in names]
+    found = [distances(here[rows], twins[rows]).kolmogorov_smirnov for rows in groups for twins in first]
+    return float(np.max(found))  # nan stays nan

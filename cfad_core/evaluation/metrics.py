@@ -24,12 +24,16 @@ class GroupMetric:
     help : what it is, in a sentence
     of : from the group's scores and what happens at the threshold; None where it is undefined
     is_share : whether it is a share of the group, or of a part of it
+    compared : whether groups are compared by it, as they are (``group_metrics``)
+    difference : what it means if groups differ in it, in a sentence; empty unless it is compared
     """
 
     label: str
     help: str
     of: Callable[[ScoreCurve, Outcomes], Value]
     is_share: bool = True
+    compared: bool = False
+    difference: str = ""
 
 
 def true_positive_rate(_: ScoreCurve, at: Outcomes) -> Value:
@@ -40,13 +44,34 @@ def false_positive_rate(_: ScoreCurve, at: Outcomes) -> Value:
     return _rate(at.false_positive, at.true_negative)
 
 
+def false_negative_rate(_: ScoreCurve, at: Outcomes) -> Value:
+    return _rate(at.false_negative, at.true_positive)
+
+
+def precision(_: ScoreCurve, at: Outcomes) -> Value:
+    return _rate(at.true_positive, at.false_positive)
+
+
 # A new metric is a function and a line here: pages, the command line and audit.json take them from this table
 GROUP_METRICS: dict[str, GroupMetric] = {
     "n": GroupMetric("people", "How many people of the group were judged.", lambda curve, _: curve.n, is_share=False),
     "n_anomaly": GroupMetric(
         "anomalies", "How many of them are anomalies by their label.", lambda curve, _: curve.n_anomaly, is_share=False
     ),
-    "flag_rate": GroupMetric("flagged", "Share of the group that is flagged.", lambda _, at: defined(at.flag_rate)),
+    "flag_rate": GroupMetric(
+        "flagged",
+        "Share of the group that is flagged.",
+        lambda _, at: defined(at.flag_rate),
+        compared=True,
+        difference="People of one group are flagged more often, whether or not they are anomalies.",
+    ),
+    "above_median": GroupMetric(
+        "above median",
+        "Share of the group that scores higher than the median person of all groups, whatever the threshold.",
+        lambda _, at: defined(at.above_median),
+        compared=True,
+        difference="People of one group rank higher as a whole, also far below the threshold.",
+    ),
     "flag_rate_counterfactual": GroupMetric(
         "twins flagged",
         "Share of the group that would be flagged, had they belonged to the other group.",
@@ -57,17 +82,41 @@ GROUP_METRICS: dict[str, GroupMetric] = {
         "Share of the group whose outcome would change, had they belonged to the other group.",
         lambda _, at: defined(at.changing_ratio),
     ),
+    "precision": GroupMetric(
+        "hit rate of the flags",
+        "Share of the group's flagged people that are anomalies.",
+        precision,
+        compared=True,
+        difference="A flag means less about the people of one group: more of them are flagged for nothing.",
+    ),
     "true_positive_rate": GroupMetric(
-        "anomalies flagged", "Share of the group's anomalies that are flagged.", true_positive_rate
+        "anomalies flagged",
+        "Share of the group's anomalies that are flagged.",
+        true_positive_rate,
+        compared=True,
+        difference="Anomalies of one group are found more often.",
     ),
     "false_positive_rate": GroupMetric(
-        "normal people flagged", "Share of the group's normal people that are flagged.", false_positive_rate
+        "normal people flagged",
+        "Share of the group's normal people that are flagged.",
+        false_positive_rate,
+        compared=True,
+        difference="Normal people of one group are flagged more often.",
+    ),
+    "false_negative_rate": GroupMetric(
+        "anomalies missed",
+        "Share of the group's anomalies that are not flagged.",
+        false_negative_rate,
+        compared=True,
+        difference="Anomalies of one group are missed more often.",
     ),
     "auc_roc": GroupMetric(
         "AUC-ROC",
         "Chance that an anomaly of the group scores higher than a normal person of it; 0.5 is guessing.",
         lambda curve, _: curve.auc_roc,
         is_share=False,
+        compared=True,
+        difference="Anomalies of one group are easier to tell from its normal people, at any threshold.",
     ),
 }
 
@@ -138,7 +187,8 @@ class Curves:
 def evaluate(curves: Curves, threshold: float) -> Metrics:
     """All metrics of a detector at one threshold."""
     found = curves.people.at(threshold)
-    groups = {name: evaluate_group(curve, threshold) for name, curve in curves.groups.items()}
+    median = curves.people.median
+    groups = {name: evaluate_group(curve, threshold, median) for name, curve in curves.groups.items()}
 
     def over_groups(name: str) -> list[Value]:
         return [group[name] for group in groups.values()]
@@ -162,9 +212,9 @@ def evaluate(curves: Curves, threshold: float) -> Metrics:
     )
 
 
-def evaluate_group(curve: ScoreCurve, threshold: float) -> dict[str, Value]:
-    """Every group metric by its name."""
-    at = curve.at(threshold)
+def evaluate_group(curve: ScoreCurve, threshold: float, median: float) -> dict[str, Value]:
+    """Every group metric by its name, where all people's scores have this median."""
+    at = curve.at(threshold, median)
     return {name: metric.of(curve, at) for name, metric in GROUP_METRICS.items()}
 
 

@@ -4,6 +4,9 @@ Scores are sorted once. How many exceed a threshold is then a binary search, and
 such counts: somebody's outcome changes if the threshold lies between their own score and their twin's, so
 
     changed(t) = #(max(g, g_cf) > t) - #(min(g, g_cf) > t).
+
+Where there are several other groups, the same holds for the highest and the lowest score of all of a person's twins:
+their outcome changes if it does in any other group.
 """
 
 from __future__ import annotations
@@ -27,8 +30,9 @@ class Outcomes:
     n : people
     threshold : flagged means score > threshold
     flag_rate, flag_rate_counterfactual : share flagged of the people, and of their twins
-    changing_ratio : share whose outcome changes: only they, or only their twin, would be flagged; where everybody has
-        several twins, the mean over them
+    above_median : share whose score exceeds the median score of all people, whatever the threshold
+    changing_ratio : share whose outcome changes: only they, or only their twin in some other group, would be flagged;
+        where everybody has several possible twins, the mean over them
     newly_flagged, newly_cleared : its two directions: only the twin is flagged, only the person
     true_positive, false_positive, false_negative, true_negative : counts; ``nan`` without labels
     macro_f1 : mean of the F1 of anomalies and of normal rows; ``nan`` unless there are both
@@ -37,6 +41,7 @@ class Outcomes:
     n: int
     threshold: Floats
     flag_rate: Floats
+    above_median: Floats
     flag_rate_counterfactual: Floats
     changing_ratio: Floats
     newly_flagged: Floats
@@ -54,7 +59,8 @@ class ScoreCurve:
     Parameters
     ----------
     score : (n,)
-    twins : (n,), the score of everybody's twin; or (R, m), of R twins each of some people
+    twins : (n,), the score of everybody's twin; or (R, m), of R possible twins each of some people; or (R, k, m), of R
+        possible twins in each of k other groups
     is_anomaly : (n,), or None without labels
     people : (m,), the positions of those who have twins; by default all
     """
@@ -63,21 +69,28 @@ class ScoreCurve:
         self, score: Floats, twins: Floats, is_anomaly: Bools | None = None, people: Rows | None = None
     ) -> None:
         self.n = len(score)
-        several = np.atleast_2d(twins)
+        several = twins if twins.ndim == 3 else np.atleast_2d(twins)[:, None]
         own = score if people is None else score[people]
-        here, there = np.broadcast_to(own, several.shape).ravel(), several.ravel()
-        up = there > here
-        self.n_twins = len(there)
+        highest, lowest = several.max(axis=1).ravel(), several.min(axis=1).ravel()
+        here = np.broadcast_to(own, (len(several), len(own))).ravel()
+        up, down = highest > here, lowest < here
+        self.n_twins = len(here)
         self._factual = np.sort(score)
-        self._counterfactual = np.sort(there)
-        self._rising = np.sort(here[up]), np.sort(there[up])
-        self._falling = np.sort(there[~up]), np.sort(here[~up])
+        self._counterfactual = np.sort(several.ravel())
+        self._rising = np.sort(here[up]), np.sort(highest[up])
+        self._falling = np.sort(lowest[down]), np.sort(here[down])
         self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
         self._labelled = None if is_anomaly is None else (score, is_anomaly)
 
     @property
     def n_anomaly(self) -> int | None:
         return None if self._anomalies is None else len(self._anomalies)
+
+    @cached_property
+    def median(self) -> float:
+        """Of the people's scores; nan without people."""
+        middle = self._factual[max(0, (self.n - 1) // 2) : self.n // 2 + 1]
+        return float(middle.mean()) if self.n else float("nan")
 
     @cached_property
     def auc_pr(self) -> float | None:
@@ -99,11 +112,15 @@ class ScoreCurve:
         score, is_anomaly = self._labelled
         return float(roc_auc_score(is_anomaly, score))
 
-    def at(self, threshold: Floats | float) -> Outcomes:
-        """Outcomes at the given thresholds."""
+    def at(self, threshold: Floats | float, median: float | None = None) -> Outcomes:
+        """Outcomes at the given thresholds.
+
+        ``median`` is that of all people's scores, where these people are some of them; by default it is their own.
+        """
         t = np.asarray(threshold, dtype=np.float64)
         n, twins = (float(count) if count else np.nan for count in (self.n, self.n_twins))
         flagged = _above(self._factual, t)
+        high = _above(self._factual, np.full(t.shape, self.median if median is None else median))
         newly_flagged = _above(self._rising[1], t) - _above(self._rising[0], t)
         newly_cleared = _above(self._falling[1], t) - _above(self._falling[0], t)
         nothing = np.full(t.shape, np.nan)
@@ -118,7 +135,8 @@ class ScoreCurve:
             n=self.n,
             threshold=t,
             flag_rate=flagged / n,
-            flag_rate_counterfactual=_above(self._counterfactual, t) / twins,
+            above_median=high / n,
+            flag_rate_counterfactual=_above(self._counterfactual, t) / (len(self._counterfactual) or np.nan),
             changing_ratio=(newly_flagged + newly_cleared) / twins,
             newly_flagged=newly_flagged / twins,
             newly_cleared=newly_cleared / twins,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +20,11 @@ class Plausibility:
 
     Attributes
     ----------
-    out_of_range : (n,), some number of the twin lies beyond all that training saw
-    between_levels : (n,), some category of the twin is more than a quarter of the way from its level to another one
-    distance : (n,), to the nearest training row of the twin's group, all variables alike
+    out_of_range : (k, n), some number of the twin in each of k groups lies beyond all that training saw
+    between_levels : (k, n), some category of it is more than a quarter of the way from its level to another one
+    distance : (k, n), to the nearest training row of the twin's group, all variables alike
     real_median : of that distance for the people as they are
-    usual : (n,), its 0.99 quantile for those of the twin's group
+    usual : (k, n), its 0.99 quantile for those of the twin's group
     """
 
     out_of_range: Bools
@@ -33,15 +35,20 @@ class Plausibility:
 
     @property
     def far(self) -> Bools:
-        """Twins that are further from any real person than nearly all real people are from each other."""
-        return self.distance > self.usual
+        """(n,), whose twin, in some group, is further from any real person than nearly all real people are."""
+        return np.asarray((self.distance > self.usual).any(axis=0))
+
+    def seen(self, take: Callable[[Any], Any]) -> Plausibility:
+        """Of some of the twins."""
+        arrays = {name: take(getattr(self, name)) for name in ("out_of_range", "between_levels", "distance", "usual")}
+        return replace(self, **arrays)
 
     def to_dict(self) -> dict[str, float]:
         """For ``audit.json``: shares of the people, and distances."""
         return {
             "out_of_range": float(self.out_of_range.mean()),
             "between_levels": float(self.between_levels.mean()),
-            "far": float(self.far.mean()),
+            "far": float((self.distance > self.usual).mean()),
             "distance_median": float(np.median(self.distance)),
             "distance_median_real": self.real_median,
             "distance_usual": float(np.median(self.usual)),
@@ -55,7 +62,7 @@ def distance_to_real(
     from sklearn.neighbors import NearestNeighbors
 
     nearest = np.full(len(people), np.inf)
-    for group in (-1.0, 1.0):
+    for group in np.unique(groups):
         rows, here = np.flatnonzero(real_groups == group), groups == group
         if not len(rows) or not here.any():
             continue

@@ -1,4 +1,4 @@
-"""The twin test: do twins pass for real people of the other group?
+"""The twin test: do twins pass for real people of the group that they belong to?
 
 Where the sensitive attribute has no causes, and shares none with the other columns, the twins of one group are as a
 population the other group, ``P(X[S <- b] | S = a) = P(X | S = b)``. No truth is needed to test that: a classifier must
@@ -22,7 +22,7 @@ from cfad_core.core.progress import Progress
 STAGE = "twin test"
 LIMIT = 0.55  # AUC; below it a classifier is right hardly more often than by chance
 FEWEST = 30  # twins, and as many real people; fewer say nothing
-MOST = 4_000  # twins, and as many real people, in each direction
+MOST = 4_000  # twins, and as many real people, in each of two directions; fewer where there are more
 FOLDS = 5
 SHOWN = 5  # variables that give twins away
 _Z = 1.6449  # a 90 % interval is so many standard errors to either side
@@ -98,8 +98,8 @@ def twin_test(
 
     Parameters
     ----------
-    twins : (n, d), encoded rows, one twin of a person; the first column is their group, -1 or +1: the one that the
-        person does not belong to
+    twins : (n, d), encoded rows, twins of people; the first column is the code of their group: one that the person does
+        not belong to
     real : (m, d), people as they are; they may be those whom the twins come from, best such that no causal model
         learned from them
     variables : (d,), the variable of every column, the sensitive attribute first; a category may have several columns
@@ -108,13 +108,15 @@ def twin_test(
     Returns
     -------
     TwinTest or None
-        The mean of the two directions, weighted by their twins. A direction with fewer than 30 twins or real people
-        does not count; None if neither does.
+        The mean of the directions, one for each group that twins belong to, weighted by their twins. A direction with
+        fewer than 30 twins or real people does not count; None if none does.
     """
     _check(twins, real, variables)
     progress = progress or Progress()
     rng = np.random.default_rng(seed)
-    drawn = [_direction(twins, real, group, rng) for group in (-1.0, 1.0)]
+    groups = np.unique(twins[:, 0])
+    most = max(FEWEST, 2 * MOST // max(2, len(groups)))
+    drawn = [_direction(twins, real, group, most, rng) for group in groups]
     directions = [one for one in drawn if one is not None]
     if not directions:
         return None
@@ -140,15 +142,17 @@ def _check(twins: Floats, real: Floats, variables: Sequence[str]) -> None:
                 f"'{name}' must have a column for each of {len(variables)} entries of 'variables'; it has shape "
                 f"{rows.shape}. Name the variable of every column, the sensitive attribute first."
             )
-        if not np.isin(rows[:, 0], (-1.0, 1.0)).all():
-            raise ValueError(f"The first column of '{name}' must be the group, -1 or +1. Encode it so.")
+        if (rows[:, 0] != np.rint(rows[:, 0])).any():
+            raise ValueError(
+                f"The first column of '{name}' must be the code of the group, a whole number. Encode it so."
+            )
         if not np.isfinite(rows).all():
             raise ValueError(f"'{name}' has missing or infinite values. Encode missing cells as columns of their own.")
 
 
-def _direction(twins: Floats, real: Floats, group: float, rng: np.random.Generator) -> _Direction | None:
+def _direction(twins: Floats, real: Floats, group: float, most: int, rng: np.random.Generator) -> _Direction | None:
     count = int((twins[:, 0] == group).sum())
-    parts = [_draw(rows[rows[:, 0] == group, 1:], rng) for rows in (twins, real)]
+    parts = [_draw(rows[rows[:, 0] == group, 1:], most, rng) for rows in (twins, real)]
     if min(len(part) for part in parts) < FEWEST:
         return None
     is_twin = np.repeat([True, False], [len(part) for part in parts])
@@ -156,8 +160,8 @@ def _direction(twins: Floats, real: Floats, group: float, rng: np.random.Generat
     return _Direction(np.concatenate(parts), is_twin, fold, count)
 
 
-def _draw(rows: Floats, rng: np.random.Generator) -> Floats:
-    return rows if len(rows) <= MOST else rows[np.sort(rng.choice(len(rows), MOST, replace=False))]
+def _draw(rows: Floats, most: int, rng: np.random.Generator) -> Floats:
+    return rows if len(rows) <= most else rows[np.sort(rng.choice(len(rows), most, replace=False))]
 
 
 def _scores(train: Floats, is_twin: Bools, test: Floats, seed: int) -> Floats:

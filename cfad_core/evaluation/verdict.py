@@ -82,7 +82,7 @@ def _how_many(found: Evidence, doubts: Sequence[str]) -> str:
     ratio = found.ratio
     assert ratio is not None
     share = _share(ratio, found.interval)
-    text = f"would have a different outcome with {found.method}, had they belonged to the other group"
+    text = f"would have a different outcome with {found.method}, {found.otherwise}"
     if doubts:
         return f"Not reliable: perhaps {share.removeprefix('about ')} {text}"
     text = f"{share} {text}: {one_in(ratio)}"

@@ -39,7 +39,7 @@ class AdditiveTwin:
     def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
         """Scores (n,) of people (n, d); ``base_score`` is the person's own, if it is known."""
         here = self.base.anomaly_score(people[:, 1:]) if base_score is None else base_score
-        return twin_score(here, self.base.anomaly_score(self.model.twins(people)[:, 1:]), "mean")
+        return twin_score([here, self.base.anomaly_score(self.model.twins(people)[:, 1:])], "mean")
 
     def explain_people(self, people: Floats) -> Floats | None:  # noqa: ARG002 - of no use in the experiments
         """Nothing: these scores are counted, and never shown."""
@@ -89,16 +89,16 @@ def _score(
 ) -> dict[str, MethodScores]:
     """As an audit scores its own methods; CFAD has its threshold from the people and the twins that it learned from."""
     people, scorer = result.people, Scorer(tuple(detectors), detectors, progress)
-    judgement = judge_people(judges, people.factual, scorer, result.config.seed, progress)
+    judgement = judge_people(judges, people.factual, result.plan, scorer, result.config.seed, progress)
     here, there = (scorer(world) for world in learned)
     factual, twins = scorer(people.factual), scorer(people.counterfactual)
     truth = None if people.truth is None else scorer(people.truth)
-    nothing = np.zeros((0, len(people.judged)))
+    nothing = np.zeros((0, 1, len(people.judged)))
     return {
         method: MethodScores(
             train=np.concatenate([here[method], there[method]]) if method == CFAD_ADDITIVE else here[method],
             factual=factual[method],
-            counterfactual=twins[method],
+            twins=twins[method][None],
             truth=None if truth is None else truth[method],
             judged=judgement.twin_scores.get(method, nothing),
         )

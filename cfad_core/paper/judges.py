@@ -106,7 +106,7 @@ def judge_methods(
     for method, scores in result.scores.items():
         twins = {judge: (scores.factual, by_method[method][None]) for judge, by_method in scored.items()}
         if len(scores.judged):
-            twins[TWINS] = scores.factual[people.judged], scores.judged
+            twins[TWINS] = scores.factual[people.judged], scores.judged[:, 0]
         found[method] = Judged(twins)
     return found
 

@@ -6,7 +6,17 @@ import math
 
 import pytest
 
-from cfad_core.core.formats import counted, duration, listed, number, one_in, percent, rounded_percent
+from cfad_core.core.formats import (
+    counted,
+    duration,
+    listed,
+    number,
+    one_in,
+    percent,
+    percent_range,
+    rounded_percent,
+    share_of_people,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +26,27 @@ from cfad_core.core.formats import counted, duration, listed, number, one_in, pe
 def test_percents_of_sentences(share: float, text: str) -> None:
     assert rounded_percent(share) == text
     assert percent(share, 2) == f"{100 * share:.2f} %"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0.0 %"), (0.0004, "under 0.1 %"), (0.001, "0.1 %"), (0.061, "6.1 %"), (1.0, "100.0 %")]
+)
+def test_shares_of_people(share: float, text: str) -> None:
+    assert share_of_people(share) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.04, 0.089, "4.0 % to 8.9 %"),
+        (0.0004, 0.089, "up to 8.9 %"),
+        (0.0005, 0.089, "0.1 % to 8.9 %"),
+        (0.0452, 0.0454, "4.5 %"),
+        (0.0, 0.0009, "under 0.1 %"),
+    ],
+)
+def test_ranges(low: float, high: float, text: str) -> None:
+    assert percent_range(low, high) == text
 
 
 @pytest.mark.parametrize("undefined", [None, math.nan])

@@ -68,12 +68,12 @@ first_moved = FIRST_MOVED.twins
 
 @given(SCORES, st.sampled_from(RULES))
 def test_the_two_worlds_are_scored_alike(scores: Floats, rule: TwinRule) -> None:
-    assert np.array_equal(twin_score(scores[0], scores[1], rule), twin_score(scores[1], scores[0], rule))
+    assert np.array_equal(twin_score([scores[0], scores[1]], rule), twin_score([scores[1], scores[0]], rule))
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("mean", [2.0, 3.0]), ("max", [3.0, 4.0]), ("min", [1.0, 2.0])])
 def test_rules_by_hand(rule: TwinRule, expected: list[float]) -> None:
-    assert twin_score(np.array([1.0, 4.0]), np.array([3.0, 2.0]), rule).tolist() == expected
+    assert twin_score([np.array([1.0, 4.0]), np.array([3.0, 2.0])], rule).tolist() == expected
 
 
 @EVERY_RULE

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
-from cfad_core.evaluation.bounds import Bounds, flag_rate_bounds
+from cfad_core.evaluation.bounds import Bounds, flag_rate_bounds, flag_rates_bounds
 from cfad_core.evaluation.intervals import Interval
 
 MANY = 10**12  # people, so that sampling adds nothing
@@ -128,3 +129,67 @@ def test_what_is_no_rate_is_refused() -> None:
         flag_rate_bounds(0.1, 1.2, 5, 5)
     with pytest.raises(ValueError, match="first group must have at least one person; it has 0"):
         flag_rate_bounds(0.1, 0.2, 0, 5)
+
+
+# Any of several groups
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_every_joint_law_of_outcomes_by_linear_programming(k: int) -> None:
+    """The share of people whose outcomes differ in k worlds, least and most, over all laws with the same flag rates."""
+    worlds = np.array(list(itertools.product((0.0, 1.0), repeat=k)))
+    differ = (worlds.min(axis=1) != worlds.max(axis=1)).astype(np.float64)
+    rng = np.random.default_rng(k)
+    cases = [*rng.uniform(size=(12, k)), *rng.uniform(0.0, 0.2, (6, k)), *rng.uniform(0.85, 1.0, (6, k))]
+    for rates in [*cases, np.zeros(k), np.ones(k), np.full(k, 0.5), np.arange(k) / (k - 1.0)]:
+        laws = {
+            "A_eq": np.vstack([worlds.T, np.ones(len(worlds))]),
+            "b_eq": np.append(rates, 1.0),
+            "bounds": (0.0, 1.0),
+        }
+        least, most = linprog(differ, **laws).fun, -linprog(-differ, **laws).fun
+        bounds = flag_rates_bounds(rates.tolist(), [MANY] * k)
+        assert (bounds.low, bounds.high) == pytest.approx((least, most), abs=1e-9)
+
+
+@given(RATES, RATES, st.integers(1, 500), st.integers(1, 500))
+def test_two_groups_are_a_case_of_several(r_a: float, r_b: float, n_a: int, n_b: int) -> None:
+    several, two = flag_rates_bounds([r_a, r_b], [n_a, n_b]), flag_rate_bounds(r_a, r_b, n_a, n_b)
+    assert (several.low, several.high, several.error) == pytest.approx((two.low, two.high, two.error), abs=1e-12)
+
+
+@given(st.lists(RATES, min_size=2, max_size=12))
+def test_bounds_of_several_are_in_order_whatever_the_order(rates: list[float]) -> None:
+    bounds = flag_rates_bounds(rates, [MANY] * len(rates))
+    assert 0.0 <= bounds.low <= bounds.high + 1e-12
+    assert bounds.high <= 1.0
+    again = flag_rates_bounds(rates[::-1], [MANY] * len(rates))
+    assert (again.low, again.high) == pytest.approx((bounds.low, bounds.high), abs=1e-12)
+    for one, other in itertools.combinations(rates, 2):  # to look at more groups finds more
+        pair = flag_rate_bounds(one, other, MANY, MANY)
+        assert pair.low <= bounds.low
+        assert pair.high <= bounds.high + 1e-12 or bounds.high == pytest.approx(len(rates) - sum(rates), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "rates", [(0.1,) * 3, (0.1,) * 5, (0.05,) * 12, (0.02, 0.1, 0.11), (0.05, 0.06, 0.2, 0.21, 0.5), (0.9, 0.95, 0.99)]
+)
+def test_widened_bounds_of_several_hold_the_extremes(rates: tuple[float, ...]) -> None:
+    """The low end of equal rates is beyond as often as that of two equal rates is: once in ten times."""
+    rng, k = np.random.default_rng(0), len(rates)
+    n = [600, 150, 300, 450, 200, 250, 350, 400, 500, 550, 100, 180][:k]
+    true = flag_rates_bounds(rates, n)
+    wide = [flag_rates_bounds(some.tolist(), n).with_sampling() for some in rng.binomial(n, rates, (2000, k)) / n]
+    least = 0.88 if true.low == 0.0 else 0.93
+    assert np.mean([one.low <= true.low + 1e-12 for one in wide]) > least
+    assert np.mean([one.high >= true.high - 1e-12 for one in wide]) > 0.93
+
+
+def test_what_are_no_rates_is_refused() -> None:
+    with pytest.raises(ValueError, match="The flag rate of group 3 must be between 0 and 1; it is -0.1"):
+        flag_rates_bounds([0.1, 0.2, -0.1], [5, 5, 5])
+    with pytest.raises(ValueError, match="Group 2 must have at least one person; it has 0. Leave the bounds out"):
+        flag_rates_bounds([0.1, 0.2, 0.1], [5, 0, 5])
+    for rates, counts in (([0.1], [5]), ([0.1, 0.2], [5])):
+        with pytest.raises(ValueError, match="flag rates of at least two groups, each with its number of people"):
+            flag_rates_bounds(rates, counts)

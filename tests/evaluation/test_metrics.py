@@ -42,6 +42,12 @@ def test_metrics_by_hand() -> None:
     assert found.true_positive_rate_gap == 0.0
     assert found.false_positive_rate_gap == pytest.approx(1 / 2)
     assert found.groups["b"]["changing_ratio"] == pytest.approx(1 / 3)
+    assert found.groups["a"]["precision"] == 1.0
+    assert found.groups["b"]["precision"] == pytest.approx(1 / 2)
+    assert found.groups["a"]["false_negative_rate"] == found.groups["b"]["false_negative_rate"] == 0.0
+    # the median of all six is 0.55, that of a alone 0.4, of b 0.7
+    assert found.groups["a"]["above_median"] == pytest.approx(1 / 3)
+    assert found.groups["b"]["above_median"] == pytest.approx(2 / 3)
 
 
 def test_without_labels_what_needs_them_is_none() -> None:
@@ -49,6 +55,9 @@ def test_without_labels_what_needs_them_is_none() -> None:
     assert found.changing_ratio == pytest.approx(2 / 6)
     for name in ("n_anomaly", "macro_f1", "auc_pr", "auc_roc", "true_positive_rate_gap", "false_positive_rate_gap"):
         assert getattr(found, name) is None
+    for name in ("precision", "false_negative_rate", "auc_roc"):
+        assert found.groups["a"][name] is None
+    assert found.groups["a"]["above_median"] == pytest.approx(1 / 3)
 
 
 def test_undefined_is_none_and_never_zero() -> None:
@@ -58,9 +67,21 @@ def test_undefined_is_none_and_never_zero() -> None:
     assert found.groups["b"]["n"] == 0
     assert found.groups["b"]["flag_rate"] is None
     assert found.flag_rate_difference is None
+    assert found.groups["b"]["above_median"] is None
     assert found.groups["a"]["true_positive_rate"] is None
+    assert found.groups["a"]["false_negative_rate"] is None
+    assert found.groups["a"]["precision"] == 0.0  # people are flagged, and none is an anomaly
     flags_none = metrics(9.0, GROUPS, LABEL)
     assert flags_none.flag_rate_ratio is None
+    assert flags_none.groups["a"]["precision"] is None
+    assert flags_none.groups["a"]["false_negative_rate"] == 1.0
+
+
+def test_what_is_compared_says_what_a_difference_means() -> None:
+    for name, metric in GROUP_METRICS.items():
+        assert metric.compared == bool(metric.difference), name
+    labels = [metric.label for metric in GROUP_METRICS.values()]
+    assert len(set(labels)) == len(labels)  # they are the columns of a table
 
 
 def test_a_new_group_metric_is_a_line_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ def test_every_threshold_agrees_with_a_loop_and_with_scikit_learn(case: tuple[Fl
     for k, t in enumerate(thresholds):
         here, there = score > t, other > t
         assert at.flag_rate[k] == pytest.approx(here.mean())
+        assert at.above_median[k] == (score > np.median(score)).mean()
         assert at.flag_rate_counterfactual[k] == pytest.approx(there.mean())
         assert at.changing_ratio[k] == pytest.approx((here != there).mean())
         assert at.newly_flagged[k] == pytest.approx((~here & there).mean())
@@ -62,7 +63,18 @@ def test_the_ends_of_the_curve() -> None:
 
 def test_one_threshold_and_nobody() -> None:
     assert ScoreCurve(np.array([1.0]), np.array([5.0])).at(3.0).newly_flagged == 1.0
-    assert np.isnan(ScoreCurve(np.array([]), np.array([])).at(1.0).changing_ratio)
+    nobody = ScoreCurve(np.array([]), np.array([]))
+    assert np.isnan(nobody.median)
+    assert np.isnan(
+        [nobody.at(1.0).changing_ratio, nobody.at(1.0).above_median, nobody.at(1.0, 0.5).above_median]
+    ).all()
+
+
+def test_the_median_may_be_that_of_more_people() -> None:
+    curve = ScoreCurve(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]))
+    assert curve.median == 2.0
+    np.testing.assert_array_equal(curve.at(np.array([0.0, 9.0])).above_median, [1 / 3, 1 / 3])
+    assert curve.at(0.0, median=1.5).above_median == 2 / 3
 
 
 @settings(max_examples=100, deadline=None)

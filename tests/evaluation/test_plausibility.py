@@ -57,11 +57,11 @@ def test_of_many_real_people_some_are_compared_with(monkeypatch: pytest.MonkeyPa
 
 def test_far_is_further_than_usual() -> None:
     found = Plausibility(
-        out_of_range=np.array([True, False, False, False]),
-        between_levels=np.array([True, True, False, False]),
-        distance=np.array([0.1, 2.0, 2.1, 1.0 / 3.0]),
+        out_of_range=np.array([[True, False, False, False]]),
+        between_levels=np.array([[True, True, False, False]]),
+        distance=np.array([[0.1, 2.0, 2.1, 1.0 / 3.0]]),
         real_median=0.1 + 0.2,
-        usual=np.full(4, 2.0),
+        usual=np.full((1, 4), 2.0),
     )
     assert found.far.tolist() == [False, False, True, False]  # 2.0 itself is usual
     assert found.to_dict() == {

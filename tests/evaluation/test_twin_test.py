@@ -243,7 +243,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     people = draw(100, seed=16)
     with pytest.raises(ValueError, match="'twins' must have a column for each of 10 entries"):
         twin_test(people[:, 1:], people, VARIABLES, 0)
-    with pytest.raises(ValueError, match="first column of 'real' must be the group, -1 or \\+1"):
+    with pytest.raises(ValueError, match="first column of 'real' must be the code of the group, a whole number"):
         twin_test(people, people[:, ::-1], VARIABLES, 0)
     people[3, 4] = np.nan
     with pytest.raises(ValueError, match="missing or infinite"):

@@ -15,6 +15,7 @@ from cfad_core.causal.graph import EdgeRules, break_cycles, prune, spread, stren
 from cfad_core.causal.spline import Spline
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import DiscoveryConfig, Knowledge
+from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress
 from cfad_core.core.threads import one_thread
 
@@ -68,6 +69,11 @@ class Search:
     def prepare(x: Floats, columns: Columns, config: DiscoveryConfig, knowledge: Knowledge) -> Search:
         """Settle how to look for the graph of the rows x (n, d); see ``learn_model``."""
         columns.check(x)
+        if columns.states.count > 2:
+            raise InvalidConfigError(
+                "Additive twins, as in the paper, are of one sensitive attribute with two groups; use preset fast, or "
+                "name two groups."
+            )
         rules = EdgeRules.of(columns.column_variables, columns.sensitive, knowledge)
         return Search(columns, config, rules, columns.suit_score_matching(x))
 

@@ -111,11 +111,11 @@ def fit_category(sample: Sample) -> Category:
 
 
 def _choose(sample: Sample, level: NDArray[np.intp]) -> list[Term]:
-    blocks = Blocks.of(sample.causes, sample.bases)
+    blocks = Blocks.of(sample.causes, sample.bases, len(sample.acts))
     terms = blocks.all_terms()
     shown = np.unique(level)[1:]
     if not len(shown):  # in these rows there is one level only, and nobody moves
         return []
     targets = (level[:, None] == shown).astype(np.float64)
     moments = Moments(terms, matrix(terms, sample.functions, len(level)), targets)
-    return choose_terms(moments, blocks, sample.sensitive)
+    return choose_terms(moments, blocks, sample.acts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,6 @@ Factor: TypeAlias = tuple[int, int]  # (variable, function of it)
 Term: TypeAlias = tuple[Factor, ...]
 Functions: TypeAlias = Mapping[int, Sequence[Floats]]  # by variable, each function (n,)
 
-SENSITIVE: Factor = (0, 0)
 _RIDGE = 1e-6
 _SWEEPS = 4
 _MOST_ROWS = 5_000  # that may speak for an edge: in more, small misfits of other equations would become edges
@@ -61,25 +61,50 @@ class Blocks:
     ----------
     options : by cause, its choices of functions, from the simplest
     pairs : products of two causes
+    attributes : by sensitive attribute, its functions: all of them act, or none
     """
 
     options: dict[int, tuple[tuple[int, ...], ...]]
     pairs: tuple[tuple[int, int], ...]
+    attributes: dict[int, tuple[int, ...]]
 
     @staticmethod
-    def of(causes: Sequence[int], bases: Mapping[int, Basis]) -> Blocks:
+    def of(causes: Sequence[int], bases: Mapping[int, Basis], attributes: int) -> Blocks:
         # a cause that is constant in these rows has no functions
-        others = [j for j in causes if j != SENSITIVE[0] and bases[j].options[-1]]
+        others = [j for j in causes if j >= attributes and bases[j].options[-1]]
         pairs = tuple((j, k) for a, j in enumerate(others) for k in others[:a])
-        return Blocks({j: bases[j].options for j in others}, pairs)
+        return Blocks(
+            {j: bases[j].options for j in others}, pairs, {s: bases[s].options[-1] for s in range(attributes)}
+        )
 
     def all_terms(self) -> list[Term]:
-        """Every term of any choice, that of the sensitive attribute first."""
-        single = [
+        """Every term of any choice, those of the sensitive attributes first."""
+        single: list[Term] = [
             ((j, k),) for j, options in self.options.items() for k in sorted({k for some in options for k in some})
         ]
-        with_group: list[Term] = [(SENSITIVE, *term) for term in single]
-        return [(SENSITIVE,), *single, *with_group, *(((j, 0), (k, 0)) for j, k in self.pairs)]
+        groups: list[Term] = [term for j in self.attributes for term in self.of_attribute(j)]
+        together = [term for two in combinations(self.attributes, 2) for term in self.of_two(*two)]
+        with_group: list[Term] = [
+            (*group, *term)
+            for s in self.attributes
+            for group in self.of_attribute(s)
+            for term in single
+            if self.may_vary(s, *term[0])
+        ]
+        return [*groups, *together, *single, *with_group, *(((j, 0), (k, 0)) for j, k in self.pairs)]
+
+    def of_attribute(self, attribute: int) -> list[Term]:
+        """The terms of a sensitive attribute, one for each of its groups but one."""
+        return [((attribute, k),) for k in self.attributes[attribute]]
+
+    def may_vary(self, attribute: int, cause: int, function: int) -> bool:
+        """Whether a function of a cause may act differently in each group: of many groups the simple ones alone."""
+        simple = self.options[cause][min(1, len(self.options[cause]) - 1)]
+        return len(self.attributes[attribute]) == 1 or function in simple
+
+    def of_two(self, first: int, second: int) -> list[Term]:
+        """What two sensitive attributes do only together."""
+        return [(*one, *other) for one in self.of_attribute(first) for other in self.of_attribute(second)]
 
 
 @dataclass(frozen=True)
@@ -89,34 +114,48 @@ class Choice:
     Attributes
     ----------
     options : by cause, which of its choices
-    by_group : causes that act differently in each group
+    acting : sensitive attributes that act
+    by_group : pairs of a sensitive attribute and a cause that acts differently in each of its groups
+    together : pairs of sensitive attributes that act together otherwise than one by one
     pairs : of causes whose product acts
-    sensitive : whether the sensitive attribute acts
     """
 
     options: Mapping[int, int]
-    by_group: frozenset[int] = frozenset()
+    acting: frozenset[int]
+    by_group: frozenset[tuple[int, int]] = frozenset()
+    together: frozenset[tuple[int, int]] = frozenset()
     pairs: frozenset[tuple[int, int]] = frozenset()
-    sensitive: bool = True
 
     def terms(self, blocks: Blocks) -> list[Term]:
-        found: list[Term] = [(SENSITIVE,)] if self.sensitive else []
+        acting = [s for s in blocks.attributes if s in self.acting]
+        found: list[Term] = [term for s in acting for term in blocks.of_attribute(s)]
+        found += [term for two in combinations(acting, 2) if two in self.together for term in blocks.of_two(*two)]
         for j, chosen in self.options.items():
-            found += [((j, k),) for k in blocks.options[j][chosen]]
-            if self.sensitive and j in self.by_group:
-                found += [(SENSITIVE, (j, k)) for k in blocks.options[j][chosen]]
+            own: list[Term] = [((j, k),) for k in blocks.options[j][chosen]]
+            found += own
+            for s in acting:
+                if (s, j) in self.by_group:
+                    found += [
+                        (*group, *term)
+                        for group in blocks.of_attribute(s)
+                        for term in own
+                        if blocks.may_vary(s, *term[0])
+                    ]
         return found + [((j, 0), (k, 0)) for j, k in blocks.pairs if (j, k) in self.pairs]
 
-    def neighbours(self, blocks: Blocks, *, may_leave_sensitive: bool) -> Iterator[dict[str, Any]]:
+    def neighbours(self, blocks: Blocks, may_leave: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Everything that can be changed of any choice, as the fields that ``changed`` takes."""
         for j, options in blocks.options.items():
             for k in range(len(options)):
                 yield {"option": (j, k)}
-            yield {"by_group": j}
+            for s in blocks.attributes:
+                yield {"by_group": (s, j)}
         for pair in blocks.pairs:
             yield {"pair": pair}
-        if may_leave_sensitive:
-            yield {"sensitive": True}
+        for two in combinations(blocks.attributes, 2):
+            yield {"together": two}
+        for s in may_leave:
+            yield {"acting": s}
 
     def changed(self, change: Mapping[str, Any]) -> Choice:
         """With one thing changed."""
@@ -127,7 +166,9 @@ class Choice:
             return replace(self, by_group=self.by_group ^ {which})
         if what == "pair":
             return replace(self, pairs=self.pairs ^ {which})
-        return replace(self, sensitive=not self.sensitive)
+        if what == "together":
+            return replace(self, together=self.together ^ {which})
+        return replace(self, acting=self.acting ^ {which})
 
 
 class Moments:
@@ -163,27 +204,29 @@ class Moments:
         return -0.5 * n * float(np.log(left).sum()) - float(self.price) * len(terms)
 
 
-def choose_terms(moments: Moments, blocks: Blocks, sensitive: bool | None) -> list[Term]:
+def choose_terms(moments: Moments, blocks: Blocks, acts: Sequence[bool | None]) -> list[Term]:
     """The terms with the best criterion, improved one block at a time.
 
     Parameters
     ----------
-    sensitive : whether the sensitive attribute is a cause; None: if the criterion says so
+    acts : whether each sensitive attribute is a cause; None: if the criterion says so
     """
     simplest = {j: min(1, len(options) - 1) for j, options in blocks.options.items()}
-    now = Choice(simplest, sensitive=sensitive is not False)
+    may_leave = [s for s in blocks.attributes if acts[s] is None]
+    now = Choice(simplest, acting=frozenset(s for s in blocks.attributes if acts[s] is not False))
     best = moments.criterion(now.terms(blocks))
     for _ in range(_SWEEPS):
         before = best
-        for change in now.neighbours(blocks, may_leave_sensitive=sensitive is None):
+        for change in now.neighbours(blocks, may_leave):
             tried = now.changed(change)
             value = moments.criterion(tried.terms(blocks))
             if value > best + 1e-9:
                 now, best = tried, value
         if best <= before:
             break
-    if sensitive is None and now.sensitive:
-        without = replace(now, sensitive=False)
-        with_it, alone = (moments.criterion(some.terms(blocks), _MOST_ROWS) for some in (now, without))
-        now = now if with_it > alone else without
+    for s in may_leave:
+        if s in now.acting:
+            without = replace(now, acting=now.acting - {s})
+            with_it, alone = (moments.criterion(some.terms(blocks), _MOST_ROWS) for some in (now, without))
+            now = now if with_it > alone else without
     return now.terms(blocks)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from cfad_core.causal.density import Density, fit_density
-from cfad_core.causal.mechanisms.design import SENSITIVE, Functions, Term, linear, matrix
+from cfad_core.causal.mechanisms.design import Functions, Term, linear, matrix
 from cfad_core.causal.mechanisms.protocol import Sample, Worlds
 from cfad_core.core.arrays import Bools, Floats
 
@@ -32,7 +32,7 @@ class Equation:
     terms, weights : of m
     spread_terms, spread_weights : of log s
     quantiles : of e, at even shares
-    by_group : (2, k), the same within each group where they differ in shape; else (2, 0)
+    by_group : (states, k), the same within each state where they differ in shape; else (states, 0)
     density : of e
     """
 
@@ -46,8 +46,7 @@ class Equation:
 
     @property
     def causes(self) -> frozenset[int]:
-        found = {variable for term in (*self.terms, *self.spread_terms) for variable, _ in term}
-        return frozenset(found | {SENSITIVE[0]} if self.by_group.size else found)
+        return frozenset(variable for term in (*self.terms, *self.spread_terms) for variable, _ in term)
 
     def middle(self, functions: Functions, n: int) -> Floats:
         """What the causes of n people expect, (n,)."""
@@ -71,20 +70,27 @@ class Equation:
         if not self.by_group.size:
             return noise
         result = noise.copy()
-        for here in (0, 1):
-            rows = (worlds.group == here) & (worlds.twin_group != here)
-            result[rows] = self._same_rank(noise[rows], here)
+        moves = worlds.group * len(self.by_group) + worlds.twin_group
+        for move in np.unique(moves):
+            here, there = divmod(int(move), len(self.by_group))
+            if here != there:
+                rows = moves == move
+                result[rows] = self._same_rank(noise[rows], here, there)
         return result
 
     def shared_noise(self, noise: Floats, group: NDArray[np.intp]) -> Floats:
         """What a twin keeps of noise (n,): itself; or that of the same rank in group 0, where the shapes differ."""
         if not self.by_group.size:
             return noise
-        return np.where(group == 1, self._same_rank(noise, 1), noise)
+        result = noise.copy()
+        for here in range(1, len(self.by_group)):
+            rows = group == here
+            result[rows] = self._same_rank(noise[rows], here, 0)
+        return result
 
-    def _same_rank(self, noise: Floats, here: int) -> Floats:
-        """The noise of the same rank in the other group than ``here``."""
-        own, other = self.by_group[here], self.by_group[1 - here]
+    def _same_rank(self, noise: Floats, here: int, there: int) -> Floats:
+        """The noise of the same rank in another group."""
+        own, other = self.by_group[here], self.by_group[there]
         inside = np.clip(noise, own[0], own[-1])
         moved: Floats = np.interp(inside, own, other) + (noise - inside)
         return moved
@@ -118,7 +124,7 @@ def fit_equation(sample: Sample, target: Floats, terms: Sequence[Term], columns:
         spread_terms=tuple(spread_terms),
         spread_weights=spread_weights,
         quantiles=_quantiles(noise, _QUANTILES),
-        by_group=_by_group(noise, sample, (SENSITIVE,) in terms),
+        by_group=_by_group(noise, sample, acts=any(len(term) == 1 and term[0][0] < len(sample.acts) for term in terms)),
         density=density,
     )
     return found, density.mean_log_likelihood - float(np.log(scale).mean())
@@ -134,12 +140,17 @@ def least_squares(columns: Floats, target: Floats) -> Floats:
 
 
 def _choose_spread(sample: Sample, terms: Sequence[Term], rest: Floats) -> tuple[list[Term], Floats]:
-    """Whether the spread depends on the sensitive attribute, on all causes, or on nothing; by BIC."""
+    """Whether the spread depends on the sensitive attributes, on all causes, or on nothing; by BIC."""
     n, variance = len(rest), max(float(rest.var()), _SMALLEST)
     best: tuple[float, list[Term], Floats] = (0.0, [], np.array([0.5 * np.log(variance)]))
     causes = dict.fromkeys(variable for term in terms for variable, _ in term)
-    heads: list[Term] = [((variable, 0),) for variable in causes]
-    for some in ([(SENSITIVE,)], heads) if sample.sensitive is not False else (heads,):
+
+    def heads(variable: int) -> list[Term]:  # of a sensitive attribute, every group counts
+        functions = sample.bases[variable].options[-1] if variable < len(sample.acts) else (0,)
+        return [((variable, k),) for k in functions]
+
+    groups = [term for s, may in enumerate(sample.acts) if may is not False for term in heads(s)]
+    for some in (groups, [term for variable in causes for term in heads(variable)]):
         if not some:
             continue
         weights, bent, left = _fit_spread(some, sample.functions, rest)
@@ -172,14 +183,27 @@ def _spread(weights: Floats, terms: Sequence[Term], functions: Functions, n: int
     return found
 
 
-def _by_group(noise: Floats, sample: Sample, acts: bool) -> Floats:
-    """(2, k), quantiles of each group's noise where they differ in shape beyond chance; else (2, 0)."""
-    first, second = noise[sample.group == 0], noise[sample.group == 1]
-    smaller = min(len(first), len(second))
-    if not acts or smaller < _SMALL_GROUP or ks_2samp(first, second, method="asymp").pvalue > _OTHER_SHAPE:
-        return np.zeros((2, 0))
-    k = int(np.clip(smaller // 10, 5, _QUANTILES))
-    return np.stack([_quantiles(first, k), _quantiles(second, k)])
+def _by_group(noise: Floats, sample: Sample, *, acts: bool) -> Floats:
+    """(states, k), quantiles of each state's noise where one differs in shape beyond chance; else (states, 0).
+
+    A state with too few people to see a shape has that of everybody.
+    """
+    sizes = np.bincount(sample.group, minlength=sample.states)
+    seen = [state for state, size in enumerate(sizes) if size >= _SMALL_GROUP]
+    if not acts or len(seen) < 2 or not _differ(noise, sample, seen):
+        return np.zeros((len(sizes), 0))
+    k = int(np.clip(sizes[seen].min() // 10, 5, _QUANTILES))
+    return np.stack([_quantiles(noise[sample.group == s] if s in seen else noise, k) for s in range(len(sizes))])
+
+
+def _differ(noise: Floats, sample: Sample, seen: Sequence[int]) -> bool:
+    """Whether some state's noise has another shape than that of all others."""
+    tried = seen[:1] if len(seen) == 2 else seen
+    inside = np.isin(sample.group, seen)
+    found = (
+        ks_2samp(noise[sample.group == s], noise[inside & (sample.group != s)], method="asymp").pvalue for s in tried
+    )
+    return bool(min(found) * len(tried) <= _OTHER_SHAPE)
 
 
 def _quantiles(noise: Floats, k: int) -> Floats:

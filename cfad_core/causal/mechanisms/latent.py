@@ -122,14 +122,14 @@ def fit_latent(sample: Sample) -> Latent:
     chance = np.random.default_rng(n).random(n)  # of numbers that repeat, in training alone
     number = marginal.spread_out(sample.cells, chance)
     shape = fit_density((number - marginal.center) / marginal.spread)
-    blocks = Blocks.of(sample.causes, sample.bases)
+    blocks = Blocks.of(sample.causes, sample.bases, len(sample.acts))
     terms = blocks.all_terms()
     columns = matrix(terms, sample.functions, n)
     place = {term: k for k, term in enumerate(terms)}
     found: list[tuple[float, Latent]] = []
     for target in _targets(marginal, number):
         t = target.of(number)
-        chosen = choose_terms(Moments(terms, columns, t[:, None]), blocks, sample.sensitive)
+        chosen = choose_terms(Moments(terms, columns, t[:, None]), blocks, sample.acts)
         equation, value = fit_equation(sample, t, chosen, columns[:, [place[term] for term in chosen]])
         value += float(target.log_slope(shape, number).mean())  # all are likelihoods of the same number
         price = 0.5 * np.log(n) * (len(chosen) + _FREE[target.scale]) / n

@@ -134,18 +134,19 @@ class Number:
 def fit_number(sample: Sample) -> Number:
     """Fit the parts that the cells have, each to the people whom it is about.
 
-    Where the sensitive attribute must act, it must do so in one of the parts.
+    Where a sensitive attribute must act, it must do so in one of the parts.
     """
     missing = np.isnan(sample.cells)
     atom = common_value(sample.cells[~missing])
     at_atom = sample.cells == atom
-    by_data = replace(sample, sensitive=sample.sensitive and None)
+    by_data = replace(sample, acts=tuple(must and None for must in sample.acts))
     for_missing = _part(by_data, np.ones(len(missing), dtype=np.bool_), missing)
     for_atom = None if np.isnan(atom) else _part(by_data, ~missing, at_atom)
-    acts = any(part is not None and 0 in part.causes for part in (for_missing, for_atom))
+    acting = frozenset().union(*(part.causes for part in (for_missing, for_atom) if part is not None))
+    left = tuple(must and None if s in acting else must for s, must in enumerate(sample.acts))
     rest = ~missing & ~at_atom if for_atom is not None else ~missing
     return Number(
-        latent=fit_latent(_of(by_data if acts else sample, rest, sample.cells)),
+        latent=fit_latent(_of(replace(sample, acts=left), rest, sample.cells)),
         missing=for_missing,
         atom=atom if for_atom is not None else float("nan"),
         at_atom=for_atom,

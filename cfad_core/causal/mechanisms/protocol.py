@@ -24,7 +24,7 @@ class Worlds:
     Attributes
     ----------
     here, there : functions of the causes, of people and of twins
-    group, twin_group : (n,), 0 or 1
+    group, twin_group : (n,), their states, from 0: which groups they belong to
     chance : numbers between 0 and 1 (n,), the same for the same purpose; they belong to the person
     coupling : instead of the mechanism's own
     known : what mechanisms found out about the people as they are; all draws share it
@@ -49,9 +49,10 @@ class Sample:
     levels : how many it has; 0 of a number
     functions : of all variables that may be causes
     bases : the same, to choose functions from
-    causes : in the graph; whether the sensitive attribute is one is said by ``sensitive``
-    group : (n,), 0 or 1
-    sensitive : whether the sensitive attribute acts; None: if the data support it
+    causes : in the graph; which of the sensitive attributes, the first variables, are causes is said by ``acts``
+    group : (n,), the state of each person, from 0: which groups they belong to
+    acts : whether each sensitive attribute acts; None: if the data support it
+    states : how many there are
     """
 
     cells: Floats
@@ -60,7 +61,8 @@ class Sample:
     bases: Mapping[int, Basis]
     causes: tuple[int, ...]
     group: NDArray[np.intp]
-    sensitive: bool | None = None
+    acts: tuple[bool | None, ...] = (None,)
+    states: int = 2
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Mechanism(Protocol):
         """Of each person's cell, given their causes, (n,); on one scale for all mechanisms of a variable."""
 
     def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:
-        """What is each person's own in this variable; ``group`` (n,) is 0 or 1."""
+        """What is each person's own in this variable; ``group`` (n,) is their state, from 0."""
 
     @property
     def draws(self) -> bool:
