@@ -188,12 +188,32 @@ def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str,
     if len(set(groups)) < len(groups):
         twice = next(name for name in groups if groups.count(name) > 1)
         return [("same-group", f"The two groups must differ; '{twice}' and '{twice}' do not.")]
+    if called := _called_like_others(distinct, held, others, taken):
+        message = f"Group '{called}' of '{asked.column}' is called like a value that it does not hold."
+        return [("same-group", f"{message} Call it something else, or add the value.")]
     return [
         ("unknown-group", f"No row of '{asked.column}' holds the group '{value}'; it holds {listed(column)}.")
         for values in held.values()
         for value in values
         if not matches(distinct, value).any()
     ]
+
+
+def _called_like_others(
+    distinct: pd.Series[Any], held: Mapping[str, tuple[str, ...]], others: str | None, taken: Mapping[str, str]
+) -> str | None:
+    """A group whose name is a value that it does not hold: nobody could say what a cell with that value means.
+
+    Parameters
+    ----------
+    distinct : the values of the column
+    held : by group, its values
+    taken : by value, its group
+    """
+    for name in held:
+        if any(taken.get(value) != name for value in distinct[matches(distinct, name)].map(str)):
+            return name
+    return others if others is not None and (matches(distinct, others) & distinct.map(str).isin(taken)).any() else None
 
 
 def _choice_problems(settled: Attribute) -> list[str]:
