@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from cfad_core.apps.cli.output import aligned, interval_kind, shown, span
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.slicing import MethodSlices
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, counted
 from cfad_core.evaluation.extremes import Estimate, Spread
 from cfad_core.evaluation.group_metrics import COMPARED
 from cfad_core.evaluation.interaction import cancelling_line, interaction_line
 from cfad_core.evaluation.metrics import GROUP_METRICS
 from cfad_core.evaluation.pair_table import PairTable, worst_line
+from cfad_core.evaluation.slices import slice_lines
 
 _MOST_PAIRS = 12  # that are listed of a method
 _MOST_GROUPS = 12  # of two attributes, there may be many more
@@ -130,6 +132,17 @@ def interactions(result: AuditResult) -> str:
                 lines.append(f"  {one.method}: {said}")
         parts.append("\n".join(lines))
     return "\n".join(parts)
+
+
+def slices(result: AuditResult) -> str:
+    """Subgroups that nobody asked about, where they are flagged more often, or outcomes change more often."""
+    by_method: dict[str, MethodSlices] = getattr(result, "slices", {})
+    several, lines = len(result.plan.comparisons) > 1, []
+    for method, some in by_method.items():
+        for name, found in {"": some.flagged, **some.changes}.items():
+            who = f"{method}, {name}" if name and several else method
+            lines += [f"  {who}: {line}" for line in (slice_lines(found) if found.confirmed else [])]
+    return "\n".join(["Other subgroups that stand out:", *lines]) if lines else ""
 
 
 def _of(result: AuditResult, comparison: str) -> list[GroupReport]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cfad_core.apps.cli.group_summary import groups_with_intervals, impact_ratios, interactions, pairs
+from cfad_core.apps.cli.group_summary import groups_with_intervals, impact_ratios, interactions, pairs, slices
 from cfad_core.apps.cli.output import aligned, interval_kind, shown, span
 from cfad_core.audit.comparisons import Comparison, groups_of
 from cfad_core.audit.report import MethodReport
@@ -131,6 +131,7 @@ SECTIONS: tuple[Callable[[AuditResult], str], ...] = (
     groups,
     impact_ratios,
     interactions,
+    slices,
     verdicts,
     improvements,
     evidence,
