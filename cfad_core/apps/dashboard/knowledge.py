@@ -66,10 +66,10 @@ def upload_knowledge(variables: Sequence[str], sensitive: Sequence[str], key: st
     missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
     if missing:
         st.warning(f"The graph does not name {as_text(', '.join(missing), 600)}: they get no causes and no effects.")
-    if knowledge.complete:
-        for name in sensitive:
-            if all(cause != name for cause, _ in knowledge.required):
-                st.warning(f"In this graph {as_text(name)} affects nothing, so every detector will look fair.")
+    idle = [name for name in sensitive if all(cause != name for cause, _ in knowledge.required)]
+    if knowledge.complete and idle:
+        so = "every detector will look fair" if len(idle) == len(sensitive) else "no outcome will change with it"
+        st.warning(f"In this graph {as_text(joint_name(idle))} affects nothing, so {so}.")
     return Upload(knowledge, mark=mark)
 
 
