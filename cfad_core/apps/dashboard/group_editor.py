@@ -178,7 +178,7 @@ def attribute_in(rows: pd.DataFrame, name: str, others: str | None) -> Attribute
 
     Parameters
     ----------
-    others : the group of all other values, which it stays while no value is left out
+    others : the group of all other values, which it stays while it is the last one and no value is left out
     """
     held: dict[str, list[str]] = {}
     place: dict[str, float] = {}
@@ -189,7 +189,7 @@ def attribute_in(rows: pd.DataFrame, name: str, others: str | None) -> Attribute
             place[called] = min(place.get(called, float("inf")), float("inf") if pd.isna(order) else float(order))
     groups = sorted(held, key=lambda group: place[group])  # stable: else as the values stand
     everybody = sum(map(len, held.values())) == len(rows)
-    rest = others if others in held and everybody and len(held) > 1 else None
+    rest = others if everybody and len(groups) > 1 and groups[-1] == others else None
     named = tuple(group for group in groups if group != rest)
     merged = {group: tuple(held[group]) for group in named if held[group] != [group]}
     return Attribute(name, groups=named, merged=merged, others=rest)
