@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 from dataclasses import dataclass
@@ -376,8 +377,8 @@ def test_slices_that_were_confirmed_are_printed(by_both: Audited) -> None:
 
     flagged = Slices("flagged", 175, 40, (found("income: under 0", True), found("debt: 1 or more", False)))
     changes = {"race": Slices("changes", 175, 40, (found("debt: under 0", True),)), "age": Slices("changes", 175, 40)}
-    object.__setattr__(result, "slices", {"pca": MethodSlices(flagged, changes)})
-    part = summary(result).split("Other subgroups that stand out:\n")[1].split("\n\n")[0].splitlines()
+    with_slices = dataclasses.replace(result, slices={"pca": MethodSlices(flagged, changes)})
+    part = summary(with_slices).split("Other subgroups that stand out:\n")[1].split("\n\n")[0].splitlines()
     assert len(part) == 2
     assert part[0].startswith("  pca: People with income: under 0 are flagged more often than others: 20.0 % of 60")
     assert part[1].startswith("  pca, race: The outcome of people with debt: under 0 changes more often")

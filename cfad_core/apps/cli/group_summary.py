@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from cfad_core.apps.cli.output import aligned, interval_kind, shown, span
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.slicing import MethodSlices
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, counted
 from cfad_core.evaluation.extremes import Estimate, Spread
 from cfad_core.evaluation.group_metrics import COMPARED
@@ -136,9 +135,8 @@ def interactions(result: AuditResult) -> str:
 
 def slices(result: AuditResult) -> str:
     """Subgroups that nobody asked about, where they are flagged more often, or outcomes change more often."""
-    by_method: dict[str, MethodSlices] = getattr(result, "slices", {})
     several, lines = len(result.plan.comparisons) > 1, []
-    for method, some in by_method.items():
+    for method, some in result.slices.items():
         for name, found in {"": some.flagged, **some.changes}.items():
             who = f"{method}, {name}" if name and several else method
             lines += [f"  {who}: {line}" for line in (slice_lines(found) if found.confirmed else [])]
