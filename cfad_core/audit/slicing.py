@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from cfad_core.audit.report import MethodReport
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
-from cfad_core.data.kinds import kind_named
 from cfad_core.evaluation.slice_columns import SliceColumn, level_column, number_column
 from cfad_core.evaluation.slices import Slices, find_slices
 
@@ -61,20 +60,26 @@ def slice_method(
 
 
 def slice_columns(encoding: Encoding, people: Floats) -> list[SliceColumn]:
-    """The attributes of encoded people (n, d), sensitive ones left out, in the table's own units."""
+    """The attributes of encoded people (n, d), sensitive ones and dates left out, in the table's own units."""
     found, start = [], 1
     for variable in encoding.variables:
         end = start + len(variable.columns)
         columns = people[:, start:end]
         start = end
-        if kind_named(variable.kind).holds == "number" and variable.kind == "number":
+        if variable.kind == "number":
             numbers = columns[:, 0] * variable.scale + variable.offset
             missing = variable.missing_as()
             if missing is not None:
                 numbers = np.where(columns[:, 1] == missing[1], np.nan, numbers)
             found.append(number_column(variable.name, numbers))
         elif variable.kind == "category":
-            patterns, levels = np.unique(columns, axis=0, return_inverse=True)
-            labels = [variable.level_of(pattern) for pattern in patterns]
-            found.append(level_column(variable.name, levels.reshape(-1), labels))
+            found.append(level_column(variable.name, _levels(len(variable.levels), columns), variable.levels))
     return found
+
+
+def _levels(count: int, columns: Floats) -> Rows:
+    """The level (n,) of everybody by the columns of a category with so many levels: one column of two, else of each."""
+    if count <= 2:
+        return np.where(columns[:, 0] > 0.0, count - 1, 0)
+    levels: Rows = columns.argmax(axis=1)
+    return levels
