@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from cfad_core.audit.report import MethodReport
-from cfad_core.core.arrays import Floats, Rows
+from cfad_core.core.arrays import Floats
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
 from cfad_core.evaluation.slice_columns import SliceColumn, level_column, number_column
 from cfad_core.evaluation.slices import Slices, find_slices
-
-STAGE = "slices"
 
 
 @dataclass(frozen=True)
@@ -43,20 +41,23 @@ class MethodSlices:
 
 
 def slice_method(
-    reports: Mapping[str, MethodReport], columns: list[SliceColumn], seed: int, progress: Progress
+    score: Floats, reports: Mapping[str, MethodReport], columns: list[SliceColumn], seed: int, progress: Progress
 ) -> MethodSlices:
-    """The worst slices of a method, of whose reports there is one for each comparison."""
-    first = next(iter(reports.values()))
-    flagged = (first.scores.factual > first.threshold).astype(np.float64)
-    return MethodSlices(
-        flagged=find_slices(flagged, columns, seed, kind="flagged", progress=progress),
-        changes={
-            name: find_slices(
-                report.change_probability(report.threshold), columns, seed, kind="changes", progress=progress
-            )
-            for name, report in reports.items()
-        },
-    )
+    """The worst slices of a method.
+
+    Parameters
+    ----------
+    score : (n,), of all people
+    reports : by comparison, what is said about those of them who are compared
+    """
+    changes: dict[str, Slices] = {}
+    for name, report in reports.items():
+        likely = np.full(len(score), np.nan)
+        likely[report.basis.view.rows] = report.change_probability(report.threshold)
+        changes[name] = find_slices(likely, columns, seed, kind="changes", progress=progress)
+    threshold = next(iter(reports.values())).threshold
+    flagged = (score > threshold).astype(np.float64)
+    return MethodSlices(find_slices(flagged, columns, seed, kind="flagged", progress=progress), changes)
 
 
 def slice_columns(encoding: Encoding, people: Floats) -> list[SliceColumn]:
@@ -73,13 +74,5 @@ def slice_columns(encoding: Encoding, people: Floats) -> list[SliceColumn]:
                 numbers = np.where(columns[:, 1] == missing[1], np.nan, numbers)
             found.append(number_column(variable.name, numbers))
         elif variable.kind == "category":
-            found.append(level_column(variable.name, _levels(len(variable.levels), columns), variable.levels))
+            found.append(level_column(variable.name, variable.level_codes(columns), variable.levels))
     return found
-
-
-def _levels(count: int, columns: Floats) -> Rows:
-    """The level (n,) of everybody by the columns of a category with so many levels: one column of two, else of each."""
-    if count <= 2:
-        return np.where(columns[:, 0] > 0.0, count - 1, 0)
-    levels: Rows = columns.argmax(axis=1)
-    return levels
