@@ -91,7 +91,7 @@ def test_it_is_audited_saved_and_scores_again(tmp_path: Path) -> None:
     expected = np.abs(people.factual[:, 1:] - found.detectors["centre"].mean).sum(axis=1)
     assert np.array_equal(found.scores["centre"].factual, expected)
     assert found.stability is not None
-    assert found.scores["centre"].judged.shape == (16, 75)  # by four models, four twins each
+    assert found.scores["centre"].judged.shape == (16, 1, 75)  # by four models, four twins each
 
     save_audit(found, tmp_path / "audit")
     text = json.loads((tmp_path / "audit" / "audit.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cfad_core.audit.comparisons import Comparison, Plan
+from cfad_core.audit.comparisons import Comparison, Plan, view_of
 from cfad_core.audit.judging import UNSEEN
 from cfad_core.causal.learning import Learner
 from cfad_core.causal.mechanisms.category import Category
@@ -201,7 +201,7 @@ def _own_ratios(tested: Tested, comparison: Comparison, progress: Progress) -> d
         return {}
     several = any(isinstance(one := model.mechanisms[i], Category) and len(one.places) > 2 for i in reached)
     couplings: tuple[Coupling | None, ...] = (None, *(get_args(Coupling) if several else ()))
-    people = tested.factual[:_MOST_PEOPLE]
+    people = tested.factual[view_of(plan, plan.states.of_codes(tested.factual[:, 0]), comparison).rows][:_MOST_PEOPLE]
     state, twins_of = plan.states.of_codes(people[:, 0]), model.possible_twins(people)
     here = {method: scores > tested.thresholds[method] for method, scores in tested.score(people).items()}
     found: dict[str, list[float]] = {method: [] for method in here}
@@ -212,8 +212,9 @@ def _own_ratios(tested: Tested, comparison: Comparison, progress: Progress) -> d
             differs = {method: np.zeros(len(people), dtype=np.bool_) for method in here}
             for move in comparison.moves:
                 twins = twins_of(UNSEEN + draw, to=plan.targets(state, move, draw), coupling=coupling)
+                compared = plan.is_compared(state, move)
                 for method, scores in tested.score(twins).items():
-                    differs[method] |= here[method] != (scores > tested.thresholds[method])
+                    differs[method] |= compared & (here[method] != (scores > tested.thresholds[method]))
             for method, some in differs.items():
                 changed[method].append(float(some.mean()))
         for method, values in changed.items():

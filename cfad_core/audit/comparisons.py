@@ -61,6 +61,21 @@ class Comparison:
         """The group that a move with this number takes people of a group to."""
         return number + int(number >= group)
 
+    @cached_property
+    def numbers(self) -> Codes:
+        """(k, w), by group the numbers of the moves to those that it is compared with, or to all if it is with none.
+
+        Some are there several times where other groups have more.
+        """
+        every = range(len(self.moves))
+        asked = [
+            [number for number in every if compared[self.other(group, number)]]
+            for group, compared in enumerate(self.compared)
+        ]
+        most = max(len(some) for some in asked)
+        found = [some or list(every) for some in asked]
+        return np.array([[some[k % len(some)] for k in range(most)] for some in found], dtype=np.intp)
+
     def check_pair(self, pair: Pair) -> tuple[int, int]:
         """The positions of two groups.
 
@@ -104,9 +119,27 @@ class Plan:
         own = self.states.levels[state, s]
         return self.states.moved(state, {s: number + (number >= own)})
 
+    def groups_of(self, state: Codes, comparison: Comparison) -> Codes:
+        """The group (n,) of people in these states (n,), among those of a comparison."""
+        levels = [self.states.levels[state, s] for s in comparison.attributes]
+        return States(tuple(self.states.sizes[s] for s in comparison.attributes)).of_levels(levels)
+
+    def is_compared(self, state: Codes, move: int) -> Bools:
+        """Whether the groups of people in these states (n,) are compared with those that a move takes them to, (n,)."""
+        comparison, number = self.moves[move]
+        if comparison.is_joint:
+            return np.ones(len(state), dtype=np.bool_)
+        own = self.groups_of(state, comparison)
+        return np.asarray(comparison.compared[own, number + (number >= own)])
+
     def in_turn(self, state: Codes, comparison: Comparison, turn: int = 0) -> Codes:
         """One other state (n,) for each person: other groups of all attributes that are compared, in turn."""
-        numbers = self.numbers_in_turn(len(state), comparison, turn)
+        if comparison.is_joint:
+            numbers = self.numbers_in_turn(len(state), comparison, turn)
+        else:
+            choices = comparison.numbers[self.groups_of(state, comparison)]  # (n, w)
+            everybody = np.arange(len(state))
+            numbers = [choices[everybody, (everybody + turn) % choices.shape[1]]]
         groups: dict[int, Codes | int] = {}
         for s, number in zip(comparison.attributes, numbers, strict=True):
             own = self.states.levels[state, s]
@@ -249,11 +282,22 @@ class View:
         if people is not None:
             place, seen = self.among(people)
             columns = columns[seen]
-        if len(place) == by_move.shape[-1] and (columns == columns[:1]).all():  # no copy where nobody is left out
-            first = int(columns[0, 0]) if len(columns) else 0
-            if len(columns) and (columns[0] == np.arange(first, first + self.others)).all():
-                return by_move[..., first : first + self.others, :]
+        if self._same_moves is not None and len(place) == by_move.shape[-1]:  # no copy where nobody is left out
+            return by_move[..., self._same_moves, :]
         return by_move[..., columns.T, place]
+
+    @cached_property
+    def _same_moves(self) -> slice | None:
+        """The moves that everybody seen is compared by, if these are the same, one after the other."""
+        if not len(self.columns):
+            return None
+        first = int(self.columns[0, 0])
+        same = (self.columns == np.arange(first, first + self.others)).all()
+        return slice(first, first + self.others) if same else None
+
+    def is_everything(self, people: int, moves: int) -> bool:
+        """Whether nobody of so many people, and none of so many moves, is left out."""
+        return len(self.rows) == people and self._same_moves == slice(0, moves)
 
     def among(self, people: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Who of some people, by their positions (n,) among all, is seen: positions among the n, and among the seen."""
@@ -265,7 +309,7 @@ class View:
 
 def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None = None) -> View:
     """The view of people in these states (n,)."""
-    groups = groups_of(plan, state, comparison)
+    groups = plan.groups_of(state, comparison)
     everybody, alone = np.arange(len(state)), plan.states.attributes == 1
     if comparison.is_joint:
         columns = np.full((len(state), 1), comparison.moves[0])
@@ -283,21 +327,5 @@ def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None 
     rows = everybody if len(moved) == len(place) else np.flatnonzero(place[groups] >= 0)
     own = place[groups[rows]]
     names = tuple(comparison.groups[k] for k in moved)
-    return View(comparison, None, alone, rows, own, names, _columns(comparison)[own])
-
-
-def groups_of(plan: Plan, state: Codes, comparison: Comparison) -> Codes:
-    """The group (n,) of people in these states (n,), among all groups of a comparison."""
-    levels = [plan.states.levels[state, s] for s in comparison.attributes]
-    return States(tuple(plan.states.sizes[s] for s in comparison.attributes)).of_levels(levels)
-
-
-def _columns(comparison: Comparison) -> NDArray[np.intp]:
-    """(g, w), by group that is compared the moves to the others; repeated where others have more of them."""
-    moves = np.array(comparison.moves)
-    by_group = [
-        [number for number in range(len(moves)) if comparison.compared[group, comparison.other(group, number)]]
-        for group in np.flatnonzero(comparison.compared.any(axis=1)).tolist()
-    ]
-    most = max(len(some) for some in by_group)
-    return np.array([[moves[some[k % len(some)]] for k in range(most)] for some in by_group], dtype=np.intp)
+    columns = np.array(comparison.moves, dtype=np.intp)[comparison.numbers[groups[rows]]]
+    return View(comparison, None, alone, rows, own, names, columns)

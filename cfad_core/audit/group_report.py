@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfad_core.audit.comparisons import Comparison, groups_of
+from cfad_core.audit.comparisons import Comparison
 from cfad_core.core.arrays import Floats
 from cfad_core.core.states import Codes
 from cfad_core.evaluation.group_metrics import GroupScores, GroupTable
@@ -52,36 +52,32 @@ class GroupReport:
     def _group(self) -> Codes:
         """(n,), the group of all people, also of those who are compared with nobody."""
         plan = self.audit.plan
-        return groups_of(plan, plan.states.of_codes(self.audit.people.factual[:, 0]), self.comparison)
+        return plan.groups_of(plan.states.of_codes(self.audit.people.factual[:, 0]), self.comparison)
 
     @cached_property
     def _pairs(self) -> PairScores:
-        """Of the people who are compared with somebody."""
-        view, everybody, own = self.report.basis.view, self.audit.people.judged, self.comparison
+        own, group, judged = self.comparison, self._group, self.audit.people.judged
         scores, moves = self.audit.scores[self.method], list(own.moves)
         if scores.truth is not None:
-            rows = view.rows
-            truth = scores.truth[None, None, None, rows]
-            return PairScores(scores.factual[rows], truth, self._group[rows], own.groups, own.compared)
-        place, _ = view.among(everybody)
-        twins, rows = scores.judged[:, moves][..., place], everybody[place]
+            return PairScores(scores.factual, scores.truth[None, None, None], group, own.groups, own.compared)
+        twins = scores.judged[:, moves]
         twins = twins.reshape(self.audit.judges, -1, *twins.shape[1:])
-        return PairScores(scores.factual[rows], twins, self._group[rows], own.groups, own.compared, self._seed)
+        return PairScores(scores.factual[judged], twins, group[judged], own.groups, own.compared, self._seed)
 
     def pairs_at(self, threshold: float) -> PairTable | None:
         """Every ordered pair of groups; None where two attributes change at once."""
         if self.comparison.is_joint:
             return None
         counts = None
-        if self.report.bounds_at(threshold) is not None:
+        if self.report.flag_rates_bound:
             score = self.audit.scores[self.method].factual
             counts = flag_counts(score, self._group, len(self.comparison.groups), threshold)
         return self._pairs.at(threshold, counts)
 
     @cached_property
     def _metrics(self) -> GroupScores:
-        score, is_anomaly = self.audit.scores[self.method].factual, self.audit.people.is_anomaly
-        return GroupScores(score, is_anomaly, self._group, self.comparison.groups, self.audit.config.seed)
+        score, seed = self.audit.scores[self.method].factual, self.audit.config.seed
+        return GroupScores(score, self.audit.people.is_anomaly, self._group, self.comparison.groups, seed)
 
     def metrics_at(self, threshold: float) -> GroupTable:
         """Every metric of each group, in the world as it is."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cfad_core.audit.comparisons import Comparison, Plan
+from cfad_core.audit.comparisons import Comparison, Plan, view_of
 from cfad_core.audit.judging import Judgement, sample_of
 from cfad_core.audit.scoring import in_slices
 from cfad_core.audit.stability import Stability
@@ -79,7 +79,8 @@ def measure_stability(
 def _cut_edges(audit: Subject, comparison: Comparison, seed: list[int], progress: Progress) -> EdgeCuts:
     """Cut every edge on a path from what is compared, one by one; all else, chance included, stays the same."""
     own, plan = audit.model, audit.plan
-    people = sample_of(np.arange(len(audit.factual)), _MOST_ASKED, np.random.default_rng(seed))
+    seen = view_of(plan, plan.states.of_codes(audit.factual[:, 0]), comparison).rows
+    people = sample_of(seen, _MOST_ASKED, np.random.default_rng(seed))
     judged = audit.factual[people]
     to = plan.in_turn(plan.states.of_codes(judged[:, 0]), comparison)
     here = {method: scores > audit.thresholds[method] for method, scores in audit.score(judged).items()}

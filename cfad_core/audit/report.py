@@ -177,9 +177,9 @@ class MethodReport:
 
     def bounds_at(self, threshold: float) -> Bounds | None:
         """What the flag rates of the groups allow without any causal model; None where that does not hold."""
-        checks = self.basis.checks
-        if self.basis.is_additive or checks is None or not checks.groups_are_comparable or not self._bounds_hold:
-            return None
+        view = self.basis.view
+        if not self.flag_rates_bound or not (view.pair is not None or view.comparison.is_complete):
+            return None  # bounds are about people who are compared with all groups
         here = self.scores.factual > threshold
         flags = [here[rows] for rows in self.basis.groups.values()]
         if any(not len(some) for some in flags):
@@ -187,15 +187,15 @@ class MethodReport:
         return flag_rates_bounds([float(some.mean()) for some in flags], [len(some) for some in flags])
 
     @property
-    def _bounds_hold(self) -> bool:
-        """Whether everybody is compared with all groups: bounds are about those.
+    def flag_rates_bound(self) -> bool:
+        """Whether the flag rates of two groups bound the changing ratio between them: twins of one are the other.
 
         Not where two attributes change at once; and not where an audit has several attributes, as twins of one are as a
         population the people of its other group only among those alike in the other attributes.
         """
-        view = self.basis.view
-        everybody = view.pair is not None or view.comparison.is_complete
-        return not view.comparison.is_joint and view.is_of_one_attribute and everybody
+        checks, view = self.basis.checks, self.basis.view
+        comparable = checks is not None and checks.groups_are_comparable and not self.basis.is_additive
+        return comparable and not view.comparison.is_joint and view.is_of_one_attribute
 
     @cached_property
     def band(self) -> tuple[Floats, Floats] | None:

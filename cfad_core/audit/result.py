@@ -62,7 +62,7 @@ class People:
 
     def seen(self, view: View) -> People:
         """Those of one view."""
-        if len(view.rows) == len(self.row) and view.others == len(self.twins):
+        if view.is_everything(people=len(self.row), moves=len(self.twins)):
             return self
         return People(
             row=self.row[view.rows],
@@ -151,7 +151,9 @@ class AuditResult:
         if self.view is not None:
             raise InvalidConfigError("This is a view of an audit already; look at the audit itself.")
         chosen = self.plan.comparison(comparison)
-        pair = None if pair is None or (len(chosen.groups) == 2 and not chosen.is_joint) else pair
+        if pair is not None:
+            chosen.check_pair(pair)
+            pair = pair if len(chosen.groups) > 2 else None  # two groups are all there is
         key = (chosen.name, pair)
         if key not in self._views:
             self._views[key] = self._through(chosen, pair)

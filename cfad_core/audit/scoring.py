@@ -135,7 +135,8 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
         that ``twin_rows`` writes), ``_change`` (how likely the outcome changes: the share of 16 possible twins), and
         ``_reasons`` (the columns that raised the score most, with their shares: ``income 62 %, age 21 %``). Where there
         are more than two groups, or several attributes, instead of the twin's score ``_score_if_ATTRIBUTE_GROUP`` for
-        every group, and ``_change_ATTRIBUTE`` for every comparison: whether the outcome changes in any other group.
+        every group, and ``_change_ATTRIBUTE`` for every comparison: whether the outcome changes in any other group (nan
+        if the person's is compared with none).
     """
     people = encode_people(result.encoding, table)
     methods = tuple(method for method in result.scores if method in result.detectors)
@@ -195,10 +196,10 @@ class _TwinScores:
     def changes(self, method: str, own: Floats, comparison: Comparison) -> Floats:
         """How likely the outcome of each person changes, (n,), in any of the groups they are compared with.
 
-        It is nan for people who are compared with nobody.
+        nan for people of a group that is compared with no other.
         """
         threshold, view = self.result.report(method).threshold, view_of(self.result.plan, self.state, comparison)
-        flagged = (own > threshold)[view.rows]
+        flagged = own[view.rows] > threshold
         each = [
             (view.take(np.stack([some[method] for some in moves]) > threshold) != flagged).any(axis=0)
             for moves in self.drawn

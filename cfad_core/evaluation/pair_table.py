@@ -54,7 +54,7 @@ class AnyOther:
     Attributes
     ----------
     n : people; None if that is suppressed
-    ratio : share of them; None without people
+    ratio : share of them; None without people, or if their group is compared with no other
     """
 
     n: int | None
@@ -72,7 +72,7 @@ class PairTable:
     names : of the k groups
     n : people of each group; None where that is suppressed
     pairs : those that are compared, by source and then by target
-    any_other : of all people
+    any_other : of all people whose group is compared with another one
     any_other_by_group : (k,), of the people of each group
     """
 

@@ -169,10 +169,13 @@ class PairScores:
         members = [np.flatnonzero(group == u) for u in range(len(names))]
         self._sources = [self._source(u, members[u], score, twins, seed) for u in range(len(names))]
         self._draws = twins.shape[1]
-        everybody = None if seed is None or not len(score) else _one_sample(len(score), len(twins), seed)
-        if everybody is not None:  # people stand by group from here on
-            everybody = _Samples(everybody.counts[:, :, np.concatenate(members)], everybody.unseen)
-        self._everybody = everybody
+        self._everybody: _Samples | None = None
+        compared_people = np.flatnonzero(self.compared.any(axis=1)[group])
+        if seed is not None and len(compared_people):
+            everybody = _one_sample(len(compared_people), len(twins), seed)
+            by_group = np.concatenate([members[u] for u in np.flatnonzero(self.compared.any(axis=1))])
+            place = np.searchsorted(compared_people, by_group)  # people stand by group from here on
+            self._everybody = _Samples(everybody.counts[:, :, place], everybody.unseen)
 
     def _source(self, own: int, people: Rows, score: Floats, twins: Floats, seed: int | None) -> _Source:
         targets = np.flatnonzero(self.compared[own])
@@ -205,7 +208,9 @@ class PairScores:
         n = tuple(len(source.here) for source in self._sources)
         limits = [self._limits(u, counts) for u in range(len(n))]
         groups = tuple(
-            AnyOther(size) if not size else _any_other(size, one.any_ratio, _column(one.shares, -1), limit)
+            _any_other(size, one.any_ratio, _column(one.shares, -1), limit)
+            if size and len(one.ratio)
+            else AnyOther(size)
             for size, one, limit in zip(n, found, limits, strict=True)
         )
         return PairTable(
@@ -257,14 +262,15 @@ class PairScores:
         return flag_rates_bounds([counts.rate(world) for world in worlds], [counts.people[world] for world in worlds])
 
     def _of_everybody(self, found: Sequence[_Changes], limits: Sequence[Bounds | None]) -> AnyOther:
-        sizes = [len(source.here) for source in self._sources]
+        compared = np.flatnonzero(self.compared.any(axis=1)).tolist()
+        sizes = [len(self._sources[u].here) for u in compared]
         people = sum(sizes)
         if not people:
             return AnyOther(0)
-        changes = np.hstack([one.any_other for one in found])
+        changes = np.hstack([found[u].any_other for u in compared])
         ratio = float(changes.sum(dtype=np.float64)) / (changes.size * self._draws)
         shares = None if self._everybody is None else self._everybody.shares(changes[:, None, :], self._draws)
-        return _any_other(people, ratio, _column(shares, 0), _mean(limits, sizes))
+        return _any_other(people, ratio, _column(shares, 0), _mean([limits[u] for u in compared], sizes))
 
 
 def _one_sample(people: int, models: int, seed: int) -> _Samples:

@@ -1,14 +1,16 @@
-"""Folders as programs wrote them before every variable had a mechanism of its own: additive twins, one judge."""
+"""Folders as programs wrote them before there were several groups and attributes, and before that additive twins."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from cfad_core.audit.folder import save_audit
@@ -19,6 +21,8 @@ from cfad_core.causal.discovery.search import learn_model
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DiscoveryConfig
 from cfad_core.detectors.protocol import score_people
+
+Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,46 @@ class Older:
     judged: Floats
 
 
+def write_two_groups(result: AuditResult, folder: Path) -> None:
+    """Write an audit of two groups as a program would have that knew no more: schema 5."""
+    save_audit(result, folder)
+    text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    del text["comparisons"]
+    (groups,) = text["encoding"].pop("attributes")
+    cut = groups["cuts"][0] if groups["cuts"] else None
+    values = [value for some in groups["values"] for value in some]
+    text["encoding"] = {
+        "sensitive": groups["column"],
+        "grouping": {"values": values, "cut": cut},
+        **text["encoding"],
+    }
+    (folder / "audit.json").write_text(json.dumps(text | {"schema_version": 5}), encoding="utf-8")
+    _rewrite(folder / "judged.safetensors", lambda name, array: (name, array[:, 0] if array.ndim == 3 else array))
+    if result.stability is not None:
+        text = json.loads((folder / "uncertainty.json").read_text(encoding="utf-8"))
+        (text["sensitive"],), (cuts,) = text["sensitive"], text.pop("cuts")
+        (folder / "uncertainty.json").write_text(json.dumps(text | cuts), encoding="utf-8")
+        _rewrite(folder / "uncertainty.safetensors", _of_one_move)
+
+
+def _of_one_move(name: str, array: Array) -> tuple[str, Array] | None:
+    """How an array of the uncertainty was called, and shaped."""
+    if name == "went":
+        return None
+    if name.startswith(("returned.", "by_same.")):
+        return name, array[:, 0]
+    return name.replace("without0.", "without."), array if name == "graphs" or array.ndim < 2 else array[0]
+
+
+def _rewrite(path: Path, older: Callable[[str, Array], tuple[str, Array] | None]) -> None:
+    found = [older(name, array) for name, array in load_file(path).items()]
+    save_file({one[0]: np.ascontiguousarray(one[1]) for one in found if one is not None}, path)
+
+
 def write_older(result: AuditResult, folder: Path, schema: Literal[2, 3, 4]) -> Older:
     """Write an audit as an older program would have, its twins by additive models; of some people with uncertainty."""
     older = _additive(result)
-    save_audit(result, folder)
+    write_two_groups(result, folder)
     for name in ("scm.json", "scm.safetensors", "judged.safetensors"):
         (folder / name).unlink()
     older.model.save(folder / "scm")

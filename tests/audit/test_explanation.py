@@ -16,6 +16,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import explain_rows, score_rows
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.states import TWO_GROUPS
 from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, score_people
 from cfad_core.detectors.twin import TwinDetector
 from tests.audit.worlds import make_jobs
@@ -28,6 +29,7 @@ class Stretched:
     """A causal model by which twins are in the other group, and have three times as much of everything."""
 
     draws = False
+    states = TWO_GROUPS
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         twins: Floats = x * np.array([-1.0, *(3.0 for _ in range(x.shape[1] - 1))])

@@ -19,8 +19,8 @@ from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.edge_cuts import EdgeCuts
-from tests.audit.older import write_older
-from tests.audit.worlds import AUDITED, PCA, QUICK, ROLES, codes, make_stability
+from tests.audit.older import write_older, write_two_groups
+from tests.audit.worlds import AUDITED, PCA, QUICK, ROLES, codes, make_jobs, make_stability
 from tests.conftest import make_people
 
 
@@ -40,7 +40,7 @@ def test_save_and_load_give_the_same_audit(result: AuditResult, tmp_path: Path) 
     assert again.checks == result.checks
     assert not again.is_of_older_engine
     text = json.loads((tmp_path / "audit" / "audit.json").read_text())
-    assert text["schema_version"] == 5
+    assert text["schema_version"] == 6
     assert text["methods"]["cfad"]["metrics"]["groups"]["a"]["n"] > 0
 
 
@@ -54,7 +54,7 @@ def test_damaged_audits_are_refused(result: AuditResult, tmp_path: Path) -> None
     save_audit(result, tmp_path)
     text = json.loads((tmp_path / "audit.json").read_text())
     (tmp_path / "audit.json").write_text(json.dumps(text | {"schema_version": 7}))
-    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 to 5"):
+    with pytest.raises(InvalidArtifactError, match="schema version 7; this program reads 2 to 6"):
         load_audit(tmp_path)
 
 
@@ -105,7 +105,7 @@ def test_names_of_methods_from_elsewhere_are_checked(result: AuditResult, tmp_pa
 def test_audit_json_holds_the_uncertainty(measured: AuditResult, tmp_path: Path) -> None:
     save_audit(measured, tmp_path / "audit")
     text = json.loads((tmp_path / "audit" / "audit.json").read_text(encoding="utf-8"))
-    assert text["schema_version"] == 5
+    assert text["schema_version"] == 6
     assert text["config"]["bootstrap"] == 4
     assert tuple(text["methods"]) == AUDITED
     for method, found in text["methods"].items():
@@ -174,15 +174,15 @@ def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
     found = make_stability()
     if empty:
         nothing = EdgeCuts(400, (), {"ae": 0.0, "lof-2": 0.0}, {"ae": np.zeros(0), "lof-2": np.zeros(0)})
-        found = dataclasses.replace(found, graphs=np.zeros((4, 3, 3)), edge_cuts=nothing)
+        found = dataclasses.replace(found, graphs=np.zeros((4, 3, 3)), edge_cuts=(nothing,))
     save_stability(found, tmp_path / "uncertainty")
     assert {path.name for path in tmp_path.iterdir()} == {"uncertainty.json", "uncertainty.safetensors"}
-    again = load_stability(tmp_path / "uncertainty")
+    again = load_stability(tmp_path / "uncertainty", judged=3)
     assert np.array_equal(again.graphs, found.graphs)
     for mine, theirs in (
         (found.returned_by_same, again.returned_by_same),
         (found.returned, again.returned),
-        (found.edge_cuts.without, again.edge_cuts.without),
+        (found.edge_cuts[0].without, again.edge_cuts[0].without),
     ):
         assert mine.keys() == theirs.keys()
         assert all(np.array_equal(mine[method], theirs[method]) for method in mine)
@@ -191,8 +191,9 @@ def test_save_and_load_keep_every_bit(tmp_path: Path, empty: bool) -> None:
         assert np.array_equal(getattr(again.plausibility, name), getattr(found.plausibility, name))
     assert again.plausibility.real_median == found.plausibility.real_median
     np.testing.assert_array_equal(again.plausibility.usual, found.plausibility.usual)
-    assert (again.edge_cuts.people, again.edge_cuts.edges) == (found.edge_cuts.people, found.edge_cuts.edges)
-    assert again.edge_cuts.whole == found.edge_cuts.whole
+    (own,), (cuts,) = found.edge_cuts, again.edge_cuts
+    assert (cuts.people, cuts.edges, cuts.whole) == (own.people, own.edges, own.whole)
+    assert np.array_equal(again.went, found.went)
     assert (again.variables, again.sensitive, again.seed) == (found.variables, found.sensitive, found.seed)
     assert again.to_dict() == found.to_dict()
 
@@ -237,14 +238,14 @@ def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path,
     assert again.is_of_older_engine
     assert "older-engine" in codes(again)
     assert isinstance(again.model, AdditiveModel)
-    assert (again.judges, again.checks, again.stability) == (1, None, None)
+    assert (again.judges, again.checks, again.stability) == (1, (), None)
     assert np.array_equal(again.people.counterfactual, older.twins)
     assert np.array_equal(again.people.judged, np.arange(100))
     people = pd.read_parquet(tmp_path / "people.parquet")
     for method in ("ae", "cfad", "twin"):
         report, scores = again.report(method), again.scores[method]
         assert np.array_equal(scores.counterfactual, people[f"{method}_counterfactual"])
-        assert np.array_equal(scores.judged, people[f"{method}_independent"].to_numpy()[None, :])
+        assert np.array_equal(scores.judged, people[f"{method}_independent"].to_numpy()[None, None, :])
         flagged = scores.factual > report.threshold
         expected = (flagged != (people[f"{method}_independent"].to_numpy() > report.threshold)).mean()
         assert report.metrics.changing_ratio == pytest.approx(expected)
@@ -258,12 +259,75 @@ def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path,
     assert len(twin_rows(again, table).rows) == 100
 
 
+def assert_the_same_audit(again: AuditResult, result: AuditResult) -> None:
+    """To the last bit."""
+    assert summary(again) == summary(result)
+    for whose in ("factual", "twins", "judged", "row", "is_anomaly"):
+        assert np.array_equal(getattr(again.people, whose), getattr(result.people, whose))
+    for method, scores in result.scores.items():
+        for what in ("train", "factual", "twins", "judged"):
+            assert np.array_equal(getattr(again.scores[method], what), getattr(scores, what))
+    assert again.checks == result.checks
+    assert (again.stability is None) == (result.stability is None)
+    if again.stability is None or result.stability is None:
+        return
+    for name in ("variables", "sensitive", "seed"):
+        assert getattr(again.stability, name) == getattr(result.stability, name)
+    for name in ("graphs", "went"):
+        assert np.array_equal(getattr(again.stability, name), getattr(result.stability, name))
+    for name in ("out_of_range", "between_levels", "distance", "real_median", "usual"):
+        mine, theirs = getattr(again.stability.plausibility, name), getattr(result.stability.plausibility, name)
+        assert np.array_equal(mine, theirs)
+    for mine, theirs in (
+        (again.stability.returned, result.stability.returned),
+        (again.stability.returned_by_same, result.stability.returned_by_same),
+        *((a.without, b.without) for a, b in zip(again.stability.edge_cuts, result.stability.edge_cuts, strict=True)),
+    ):
+        assert mine.keys() == theirs.keys()
+        assert all(np.array_equal(mine[method], theirs[method]) for method in mine)
+    for one, other in zip(again.stability.edge_cuts, result.stability.edge_cuts, strict=True):
+        assert (one.people, one.edges, one.whole) == (other.people, other.edges, other.whole)
+
+
+@pytest.mark.parametrize("which", ["result", "mixed"])
+def test_audits_of_two_groups_of_one_attribute_are_read(
+    which: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Schema 5 knew no more; nothing of such an audit is different."""
+    found: AuditResult = request.getfixturevalue(which)
+    write_two_groups(found, tmp_path)
+    again = load_audit(tmp_path)
+    assert not again.is_of_older_engine
+    assert again.encoding == found.encoding
+    assert_the_same_audit(again, found)
+    table = make_jobs(40, seed=5)
+    assert score_rows(again, table).equals(score_rows(found, table))
+    assert twin_rows(again, table).rows.equals(twin_rows(found, table).rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"groups": ("a",)}, ("a", "not a")),
+        ({"sensitive": "schooling", "cut": 0.5, "ignore": ("group",)}, ("under 0.5", "0.5 or more")),
+    ],
+)
+def test_one_against_all_and_cut_points_of_older_audits_are_read(
+    change: dict[str, Any], names: tuple[str, str], tmp_path: Path
+) -> None:
+    found = run_audit(make_people(300, seed=6), dataclasses.replace(ROLES, **change), QUICK.replace(methods=("pca",)))
+    write_two_groups(found, tmp_path)
+    again = load_audit(tmp_path)
+    assert again.encoding.group_names(0) == names
+    assert_the_same_audit(again, found)
+
+
 def test_saved_again_an_older_audit_is_a_new_folder(scaled: AuditResult, tmp_path: Path) -> None:
     write_older(scaled, tmp_path / "old", 4)
     again = load_audit(tmp_path / "old")
     save_audit(again, tmp_path / "new")
     newer = load_audit(tmp_path / "new")
-    assert json.loads((tmp_path / "new" / "audit.json").read_text(encoding="utf-8"))["schema_version"] == 5
+    assert json.loads((tmp_path / "new" / "audit.json").read_text(encoding="utf-8"))["schema_version"] == 6
     assert newer.is_of_older_engine
     assert summary(newer) == summary(again)
     assert [finding.code for finding in newer.findings].count("older-engine") == 1
@@ -280,7 +344,7 @@ def test_the_uncertainty_of_an_older_engine_is_read(scaled_and_measured: AuditRe
     assert again.stability is not None
     assert again.stability.returned_by_same == {}
     report, scores = again.report("pca"), again.scores["pca"]
-    assert scores.judged.shape == (4, 100)
+    assert scores.judged.shape == (4, 1, 100)
     assert report.intervals is not None
     assert report.intervals.changing_ratio is not None
     flagged = scores.factual > report.threshold

@@ -11,7 +11,7 @@ from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
-from tests.audit.worlds import linear_model
+from tests.audit.worlds import TWO_GROUPS, linear_model
 from tests.causal.worlds import learn_mixed, mixed_rows
 from tests.conftest import Recorder
 
@@ -34,13 +34,14 @@ def test_every_model_makes_as_many_twins_as_are_needed() -> None:
 def test_twins_by_hand() -> None:
     """Four models with other effects, four twins each: of additive models all four are the same."""
     x = people()
-    found = judge_people([linear_model(effect, 1.0) for effect in (2.0, 1.5, 3.0, 3.0)], x, score, 5, QUIET)
+    found = judge_people([linear_model(effect, 1.0) for effect in (2.0, 1.5, 3.0, 3.0)], x, TWO_GROUPS, score, 5, QUIET)
     s, a, b = x.T
     moved = [-2.0 * s * effect for effect in (2.0, 1.5, 3.0, 3.0) for _ in range(4)]
-    np.testing.assert_allclose(found.twin_scores["a"], a + moved, atol=1e-12)
-    np.testing.assert_allclose(found.twin_scores["b"], b + moved, atol=1e-12)
-    np.testing.assert_allclose(found.returned["a"], [a - s, a], atol=1e-12)
-    np.testing.assert_allclose(found.returned_by_same["a"], [a, a], atol=1e-12)
+    np.testing.assert_allclose(found.twin_scores["a"][:, 0], a + moved, atol=1e-12)
+    np.testing.assert_allclose(found.twin_scores["b"][:, 0], b + moved, atol=1e-12)
+    np.testing.assert_allclose(found.returned["a"][:, 0], [a - s, a], atol=1e-12)
+    np.testing.assert_allclose(found.returned_by_same["a"][:, 0], [a, a], atol=1e-12)
+    assert np.array_equal(found.went, np.arange(60))
     assert np.array_equal(found.people, np.arange(60))
     assert found.people.dtype == np.int64
 
@@ -52,27 +53,29 @@ def test_where_levels_are_drawn_twins_differ_by_draw() -> None:
         return {"owner": some[:, 7]}
 
     models: list[CausalModel] = [model, model]
-    found = judge_people(models, x, owner, 0, QUIET)
-    assert found.twin_scores["owner"].shape == (16, 200)
+    found = judge_people(models, x, TWO_GROUPS, owner, 0, QUIET)
+    assert found.twin_scores["owner"].shape == (16, 1, 200)
     for draw in range(8):
         expected = model.twins(x, draw)[:, 7]
-        assert np.array_equal(found.twin_scores["owner"][draw], expected)
-        assert np.array_equal(found.twin_scores["owner"][8 + draw], expected)
+        assert np.array_equal(found.twin_scores["owner"][draw, 0], expected)
+        assert np.array_equal(found.twin_scores["owner"][8 + draw, 0], expected)
     assert len({row.tobytes() for row in found.twin_scores["owner"][:8]}) == 8
-    assert np.array_equal(found.returned["owner"][0], model.twins(model.twins(x))[:, 7])
+    assert np.array_equal(found.returned["owner"][0, 0], model.twins(model.twins(x))[:, 7])
     assert np.array_equal(found.returned["owner"], found.returned_by_same["owner"])
 
 
 def test_of_many_people_some_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "MOST_JUDGED", 25)
     x = people()
-    found, again, other = (judge_people([linear_model(2.0, 1.0)] * 2, x, score, seed, QUIET) for seed in (5, 5, 6))
+    found, again, other = (
+        judge_people([linear_model(2.0, 1.0)] * 2, x, TWO_GROUPS, score, seed, QUIET) for seed in (5, 5, 6)
+    )
     assert found.people.shape == (25,)
     assert np.array_equal(found.people, np.unique(found.people))
     assert found.people.max() > 25
     assert np.array_equal(found.people, again.people)
     assert not np.array_equal(found.people, other.people)
-    np.testing.assert_allclose(found.twin_scores["a"][0], (x[:, 1] - 4.0 * x[:, 0])[found.people], atol=1e-12)
+    np.testing.assert_allclose(found.twin_scores["a"][0, 0], (x[:, 1] - 4.0 * x[:, 0])[found.people], atol=1e-12)
 
 
 def test_a_sample_is_all_or_a_part() -> None:
@@ -84,20 +87,20 @@ def test_a_sample_is_all_or_a_part() -> None:
 
 
 def test_one_judge_has_nobody_to_return_by_and_none_says_nothing() -> None:
-    one = judge_people([linear_model(2.0, 1.0)], people(), score, 0, QUIET)
-    assert one.twin_scores["a"].shape == (16, 60)
+    one = judge_people([linear_model(2.0, 1.0)], people(), TWO_GROUPS, score, 0, QUIET)
+    assert one.twin_scores["a"].shape == (16, 1, 60)
     assert one.returned == one.returned_by_same == {}
-    nobody = judge_people([], people(), score, 0, QUIET)
+    nobody = judge_people([], people(), TWO_GROUPS, score, 0, QUIET)
     assert nobody.twin_scores == {}
     assert len(nobody.people) == 60
 
 
 def test_progress_and_stopping() -> None:
     recorder = Recorder()
-    judge_people([linear_model(2.0, 1.0)] * 4, people(), score, 0, recorder)
+    judge_people([linear_model(2.0, 1.0)] * 4, people(), TWO_GROUPS, score, 0, recorder)
     assert recorder.stages() == ["judging"]
     steps = [step for _, step, _, _ in recorder.heard]
     assert steps == sorted(steps)
-    assert steps[-1] == recorder.heard[-1][2] == 18
+    assert steps[-1] == recorder.heard[-1][2] == 16
     with pytest.raises(AuditCancelled, match="during 'judging'"):
-        judge_people([linear_model(2.0, 1.0)] * 4, people(), score, 0, Recorder(stop_in="judging"))
+        judge_people([linear_model(2.0, 1.0)] * 4, people(), TWO_GROUPS, score, 0, Recorder(stop_in="judging"))

@@ -18,11 +18,12 @@ from cfad_core.data.encoding import Encoding
 from cfad_core.data.groups import Groups
 from cfad_core.data.variables import Variable
 from cfad_core.detectors.protocol import InputScaling
-from tests.audit.worlds import linear_model
+from tests.audit.worlds import TWO_GROUPS, linear_model
 from tests.causal.worlds import learn_given
 from tests.conftest import Recorder
 
 LIMIT = 10.0
+GROUPS = Groups("S", ("x", "y"), (("x",), ("y",)))
 
 
 def score(people: Floats) -> dict[str, Floats]:
@@ -31,7 +32,7 @@ def score(people: Floats) -> dict[str, Floats]:
 
 def encoding() -> Encoding:
     numbers = tuple(Variable(name, "number", low=-LIMIT, high=LIMIT) for name in ("A", "B"))
-    return Encoding("S", Groups(("x", "y")), numbers, "raw")
+    return Encoding((GROUPS,), numbers, "raw")
 
 
 def measured(n: int = 200, model: CausalModel | None = None) -> Subject:
@@ -46,7 +47,8 @@ def measured(n: int = 200, model: CausalModel | None = None) -> Subject:
         model=model,
         encoding=encoding(),
         factual=x[n:],
-        counterfactual=model.twins(x[n:]),
+        twins=model.twins(x[n:])[None],
+        plan=TWO_GROUPS,
         score=score,
         thresholds={"a": 0.5, "b": 0.7},
         inputs=InputScaling(np.zeros(2), np.array([1.0, 2.0])),
@@ -55,7 +57,7 @@ def measured(n: int = 200, model: CausalModel | None = None) -> Subject:
 
 def measure(audit: Subject, models: list[AdditiveModel] | None = None, progress: Progress | None = None) -> Stability:
     models = models or [linear_model(2.0, 1.0)] * 4
-    judgement = judge_people(models, audit.factual, audit.score, 5, Progress())
+    judgement = judge_people(models, audit.factual, audit.plan, audit.score, 5, Progress())
     return measure_stability(audit, models, judgement, 5, progress or Progress())
 
 
@@ -64,8 +66,8 @@ def test_graphs_that_agree_leave_no_model_error() -> None:
     found = measure(audit)
     for method, scores in score(audit.factual).items():
         assert found.model_error(method, scores, audit.thresholds[method]) == 0.0
-        np.testing.assert_allclose(found.returned[method], np.tile(scores, (2, 1)), atol=1e-12)
-        np.testing.assert_allclose(found.returned_by_same[method], np.tile(scores, (2, 1)), atol=1e-12)
+        np.testing.assert_allclose(found.returned[method][:, 0], np.tile(scores, (2, 1)), atol=1e-12)
+        np.testing.assert_allclose(found.returned_by_same[method][:, 0], np.tile(scores, (2, 1)), atol=1e-12)
 
 
 def test_model_error_by_hand() -> None:
@@ -74,12 +76,12 @@ def test_model_error_by_hand() -> None:
     models = [linear_model(effect, 1.0) for effect in (2.0, 1.5, 3.0, 3.0)]
     found = measure(audit, models)
     s, a = audit.factual[:, 0], audit.factual[:, 1]
-    np.testing.assert_allclose(found.returned["a"], [a - s, a], atol=1e-12)
+    np.testing.assert_allclose(found.returned["a"][:, 0], [a - s, a], atol=1e-12)
     wrong = ((a - s > 0.5) != (a > 0.5)).mean()
     assert wrong > 0.0
     assert found.model_error("a", a, 0.5) == pytest.approx((wrong + 0.0) / 2.0)
     np.testing.assert_allclose(found.graphs[:, 0, 1], [2.0, 1.5, 3.0, 3.0])
-    assert (found.variables, found.sensitive, found.seed) == (("S", "A", "B"), "S", 5)
+    assert (found.variables, found.sensitive, found.seed) == (("S", "A", "B"), ("S",), 5)
 
 
 def test_graphs_tell_strengths_without_signs() -> None:
@@ -90,18 +92,18 @@ def test_graphs_tell_strengths_without_signs() -> None:
 
 def test_cut_edges_by_hand() -> None:
     audit = measured()
-    found = measure(audit)
+    (cuts,) = measure(audit).edge_cuts
     s, a, b = audit.factual.T
     whole = {
         "a": ((a - 4.0 * s > 0.5) != (a > 0.5)).mean(),
         "b": ((b - 4.0 * s > 0.7) != (b > 0.7)).mean(),
     }
-    assert found.edge_cuts.people == 200
-    assert found.edge_cuts.edges == (("S", "A"), ("A", "B"))
-    assert found.edge_cuts.whole == pytest.approx(whole)
-    np.testing.assert_allclose(found.edge_cuts.without["a"], [0.0, whole["a"]])  # B's cause or not, A moves
-    np.testing.assert_allclose(found.edge_cuts.without["b"], [0.0, 0.0])
-    assert found.edge_cuts.carrier("a") == (("S", "A"), 1.0)
+    assert cuts.people == 200
+    assert cuts.edges == (("S", "A"), ("A", "B"))
+    assert cuts.whole == pytest.approx(whole)
+    np.testing.assert_allclose(cuts.without["a"], [0.0, whole["a"]])  # B's cause or not, A moves
+    np.testing.assert_allclose(cuts.without["b"], [0.0, 0.0])
+    assert cuts.carrier("a") == (("S", "A"), 1.0)
 
 
 def test_edges_of_a_learned_model_are_cut_too() -> None:
@@ -109,7 +111,7 @@ def test_edges_of_a_learned_model_are_cut_too() -> None:
     train = measured().train
     model = learn_given(train, ("S", "A", "B"), (("S", "A"), ("A", "B")))
     audit = measured(model=model)
-    by_hand, found = measure(measured()).edge_cuts, measure(audit).edge_cuts
+    (by_hand,), (found,) = measure(measured()).edge_cuts, measure(audit).edge_cuts
     assert set(found.edges) == set(by_hand.edges)
     for method in ("a", "b"):
         assert found.whole[method] == pytest.approx(by_hand.whole[method], abs=0.1)
@@ -121,9 +123,10 @@ def test_edges_of_a_learned_model_are_cut_too() -> None:
 def test_edges_that_no_path_uses_are_not_asked_about() -> None:
     audit = measured(model=linear_model(0.0, 1.0))
     found = measure(audit, [linear_model(0.0, 1.0)] * 4)
-    assert found.edge_cuts.edges == ()
-    assert found.edge_cuts.whole == {"a": 0.0, "b": 0.0}
-    assert found.edge_cuts.without["a"].shape == (0,)
+    (cuts,) = found.edge_cuts
+    assert cuts.edges == ()
+    assert cuts.whole == {"a": 0.0, "b": 0.0}
+    assert cuts.without["a"].shape == (0,)
     assert found.without_path == 4
     assert not found.plausibility.out_of_range.any()
 
@@ -137,13 +140,13 @@ def test_twins_are_compared_with_training_rows_of_their_new_group() -> None:
         others = audit.train[audit.train[:, 0] == person[0]]
         return float(np.hypot(others[:, 1] - person[1], (others[:, 2] - person[2]) / 2.0).min())
 
-    twins = np.array([nearest(person) for person in audit.counterfactual])
+    twins = np.array([nearest(person) for person in audit.twins[0]])
     people = np.array([nearest(person) for person in audit.factual])
-    np.testing.assert_allclose(found.plausibility.distance, twins, atol=1e-9)
+    np.testing.assert_allclose(found.plausibility.distance, twins[None], atol=1e-9)
     assert found.plausibility.real_median == pytest.approx(np.median(people))
     for sign in (-1.0, 1.0):
         limit = np.quantile(people[audit.factual[:, 0] == sign], 0.99)
-        np.testing.assert_allclose(found.plausibility.usual[audit.counterfactual[:, 0] == sign], limit)
+        np.testing.assert_allclose(found.plausibility.usual[audit.twins[:, :, 0] == sign], limit)
     assert found.plausibility.far.mean() < 0.1  # twins of the true model are people like others
     assert measure(measured(model=linear_model(-20.0, 1.0))).plausibility.far.all()
 
@@ -155,7 +158,7 @@ def test_whose_twin_is_illegal_by_hand() -> None:
         Variable("owner", "category", levels=("no", "yes")),
         Variable("since", "date", offset=0.0, scale=100.0, low=0.0, high=300.0, marks_missing=True),
     )
-    plan = Encoding("S", Groups(("a", "b")), variables, "range")
+    plan = Encoding((GROUPS,), variables, "range")
     person = np.array([1.0, 0.0, 3.0, -3.0, -3.0, -3.0, 1.0, -3.0])
     cases: list[tuple[dict[int, float], bool, bool]] = [
         ({}, False, False),
@@ -191,8 +194,8 @@ def test_whose_twin_is_illegal_by_hand() -> None:
 def test_of_many_people_some_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "_MOST_ASKED", 30)
     found = measure(measured())
-    assert found.edge_cuts.people == 30
-    assert len(found.plausibility.distance) == 200  # of all of them
+    assert [cuts.people for cuts in found.edge_cuts] == [30]
+    assert found.plausibility.distance.shape == (1, 200)  # of all of them
 
 
 def test_progress_reports_every_step() -> None:

@@ -54,7 +54,7 @@ def test_rows_outside_the_groups_are_left_out_and_counted() -> None:
     assert found.provenance.n_train + len(found.people.row) == 460
     notice = next(notice for notice in found.notices if notice.code == "rows-outside-groups")
     assert notice.message == "40 of 500 rows are left out: their 'group' is neither 'b' nor 'a'."
-    assert found.encoding.groups == ("b", "a")
+    assert found.encoding.group_names(0) == ("b", "a")
     with pytest.raises(InvalidDataError, match="40 of 500 rows have a 'group' that is neither 'b' nor 'a'"):
         score_rows(found, table)
 
@@ -79,7 +79,7 @@ def test_one_against_all_and_cut_points(change: dict[str, Any], names: tuple[str
     table["years"] = np.where(table["group"] == "a", 30, 50) + np.random.default_rng(0).integers(0, 10, 500)
     table.loc[table["income"] > 2.0, "group"] = "c"
     found = run_audit(table, dataclasses.replace(ROLES, **change), QUICK)
-    assert found.encoding.groups == names
+    assert found.encoding.group_names(0) == names
     assert found.provenance.n_train + len(found.people.row) == 500
     twins = twin_rows(found, table).rows
     assert len(score_rows(found, twins)) == 500  # counterfactual rows can be scored like any others
@@ -138,7 +138,7 @@ def test_true_counterfactuals_are_the_judge() -> None:
     changed = (scores.truth > report.threshold) != (scores.factual > report.threshold)
     assert report.metrics.changing_ratio == changed.mean()
     assert np.array_equal(report.change_probability(report.threshold), changed)
-    assert scores.judged.shape == (0, 240)
+    assert scores.judged.shape == (0, 1, 240)
     with pytest.raises(InvalidDataError, match="must match the test table row by row; they have 239 rows"):
         run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth[1:])
     with pytest.raises(InvalidDataError, match="^Every true twin must belong to the other group.$"):

@@ -58,7 +58,7 @@ def test_the_judges_are_independent(result: AuditResult) -> None:
     assert result.judges == 2
     assert summary(result)["judge"] == "causal models of other rows"
     for scores in result.scores.values():
-        assert scores.judged.shape == (16, 150)
+        assert scores.judged.shape == (16, 1, 150)
         assert len({twins.tobytes() for twins in (*scores.judged, scores.counterfactual)}) > 2
         first, second = scores.judged[:8], scores.judged[8:]
         assert not np.array_equal(first, second)
@@ -157,7 +157,7 @@ def test_the_paper_preset_runs(tmp_path: Path) -> None:
     assert "additive-twins" in codes(found)
     assert "older-engine" not in codes(found)  # the paper's way was asked for
     assert not found.is_of_older_engine
-    assert (found.stability, found.checks, found.judges) == (None, None, 1)  # it would take too long
+    assert (found.stability, found.checks, found.judges) == (None, (), 1)  # it would take too long
     judged = ["judge: discovery", "judge: refit"]
     rest = ["autoencoder", "fair fine-tuning", "surprise", "judging", "evaluation"]
     assert recorder.stages() == ["discovery", "refit", *judged, *rest] == list(stages(config, knows_truth=False))

@@ -49,17 +49,17 @@ def test_the_model_error_by_hand(threshold: float, model_error: float) -> None:
 
 
 def test_the_model_error_is_a_median_of_pairs() -> None:
-    returned = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    returned = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])[:, None]
     found = dataclasses.replace(make_stability(), returned={"ae": returned}, returned_by_same={"ae": 0.0 * returned})
     assert found.model_error("ae", np.zeros(3), 0.5) == pytest.approx(1.0 / 3.0)
 
 
 def test_chance_alone_is_no_model_error() -> None:
     """Where one model there and back loses as many people as two do, the models are not at fault; never below 0."""
-    same = {"ae": np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 0.0]])}
+    same = {"ae": np.array([[[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]]])}
     found = dataclasses.replace(make_stability(), returned=same, returned_by_same=same)
     assert found.model_error("ae", np.zeros(3), 0.5) == 0.0
-    more = dataclasses.replace(found, returned_by_same={"ae": np.ones((2, 3))})
+    more = dataclasses.replace(found, returned_by_same={"ae": np.ones((2, 1, 3))})
     assert more.model_error("ae", np.zeros(3), 0.5) == 0.0
 
 
@@ -81,9 +81,9 @@ def test_the_summary_is_plain_json() -> None:
 
 
 def test_what_belongs_to_the_audit_passes() -> None:
-    make_stability().check(4, 3, ["S", "A", "B"], ["ae", "lof-2"])
+    make_stability().check(4, 3, ["S", "A", "B"], ["ae", "lof-2"], 1)
     older = dataclasses.replace(make_stability(), returned_by_same={})
-    older.check(4, 3, ["S", "A", "B"], ["ae", "lof-2"])
+    older.check(4, 3, ["S", "A", "B"], ["ae", "lof-2"], 1)
 
 
 PARTS = "its parts do not match"
@@ -94,30 +94,36 @@ PARTS = "its parts do not match"
     [
         ({"graphs": np.zeros((4, 1, 1))}, "graphs"),
         ({"graphs": np.full((4, 3, 3), np.nan)}, "graphs"),
-        ({"returned": {"ae": np.zeros((4, 3)), "lof-2": np.zeros((2, 3))}}, "returned.ae"),
-        ({"returned": {"ae": np.zeros((2, 2)), "lof-2": np.zeros((2, 3))}}, "returned.ae"),
-        ({"returned": {"ae": np.zeros((2, 3))}}, PARTS),
-        ({"returned_by_same": {"ae": np.zeros((2, 3)), "lof-2": np.full((2, 3), np.nan)}}, "by same.lof-2"),
-        ({"returned_by_same": {"ae": np.zeros((2, 3))}}, PARTS),
+        ({"returned": {"ae": np.zeros((4, 1, 3)), "lof-2": np.zeros((2, 1, 3))}}, "returned.ae"),
+        ({"returned": {"ae": np.zeros((2, 1, 2)), "lof-2": np.zeros((2, 1, 3))}}, "returned.ae"),
+        ({"returned": {"ae": np.zeros((2, 1, 3))}}, PARTS),
+        ({"returned_by_same": {"ae": np.zeros((2, 1, 3)), "lof-2": np.full((2, 1, 3), np.nan)}}, "by same.lof-2"),
+        ({"returned_by_same": {"ae": np.zeros((2, 1, 3))}}, PARTS),
         ({"graphs": np.zeros((1, 3, 3))}, "returned.ae"),
         ({"variables": ("S", "A", "C")}, PARTS),
-        ({"sensitive": "A"}, PARTS),
+        ({"sensitive": ("A",)}, PARTS),
+        ({"went": np.array([0, 1, 3])}, PARTS),
+        ({"went": np.array([0.0, 1.0, 2.0])}, PARTS),
+        ({"went": np.arange(2)}, "returned.ae"),
+        ({"returned": {"ae": np.zeros((2, 2, 3)), "lof-2": np.zeros((2, 1, 3))}}, "returned.ae"),
         ({"seed": -1}, PARTS),
         ({"seed": "0"}, PARTS),
         ({"edge_cuts": {"edges": (("S", "A"), ("S", "![x](https://example.org)"), ("A", "B"))}}, PARTS),
         ({"edge_cuts": {"whole": {"ae": 0.2, "![x](https://example.org)": 0.1}}}, PARTS),
         ({"edge_cuts": {"whole": {"ae": "0.2", "lof-2": 0.3}}}, PARTS),
-        ({"plausibility": {"distance": np.zeros(3)}}, "distance"),
-        ({"plausibility": {"usual": np.full(4, np.inf)}}, "usual"),
+        ({"plausibility": {"distance": np.zeros((1, 3))}}, "distance"),
+        ({"plausibility": {"distance": np.zeros((2, 4))}}, "distance"),
+        ({"plausibility": {"usual": np.full((1, 4), np.inf)}}, "usual"),
     ],
     ids=str,
 )
 def test_what_does_not_belong_to_the_audit_is_refused(changes: dict[str, Any], wrong: str) -> None:
     found = make_stability()
-    for part in ("edge_cuts", "plausibility"):
-        if part in changes:
-            changes = {part: dataclasses.replace(getattr(found, part), **changes[part])}
+    if "plausibility" in changes:
+        changes = {"plausibility": dataclasses.replace(found.plausibility, **changes["plausibility"])}
+    if "edge_cuts" in changes:
+        changes = {"edge_cuts": (dataclasses.replace(found.edge_cuts[0], **changes["edge_cuts"]),)}
     what = wrong if wrong == PARTS else f"its {wrong} has another shape, or holds no numbers"
     message = f"The uncertainty does not belong to the audit: {what}."
     with pytest.raises(InvalidArtifactError, match=f"^{re.escape(message)}$"):
-        dataclasses.replace(found, **changes).check(4, 3, ["S", "A", "B"], ["ae", "lof-2"])
+        dataclasses.replace(found, **changes).check(4, 3, ["S", "A", "B"], ["ae", "lof-2"], 1)

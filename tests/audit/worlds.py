@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.additive import AdditiveModel
@@ -40,6 +41,7 @@ JOBS = PCA.replace(knowledge=Knowledge(tiers=(("group",), ("job",), ("schooling"
 
 AUDITED = ("ae", "cfad", "twin", "surprise", "lof")  # the methods of the fixture ``measured``
 EDGES = (("S", "A"), ("S", "B"), ("A", "B"))
+TWO_GROUPS = plan_comparisons(("S",), (("x", "y"),))  # of the models by hand
 
 
 def codes(result: AuditResult) -> set[str]:
@@ -65,22 +67,25 @@ def make_stability() -> Stability:
     rng = np.random.default_rng(0)
     return Stability(
         variables=("S", "A", "B"),
-        sensitive="S",
+        sensitive=("S",),
         graphs=graphs,
-        returned={"ae": np.array([[0.9, 0.1, 0.9], [0.1, 0.1, 0.9]]), "lof-2": rng.normal(size=(2, 3))},
-        returned_by_same={"ae": np.array([[0.9, 0.1, 0.2]] * 2), "lof-2": rng.normal(size=(2, 3))},
+        went=np.arange(3),
+        returned={"ae": np.array([[[0.9, 0.1, 0.9]], [[0.1, 0.1, 0.9]]]), "lof-2": rng.normal(size=(2, 1, 3))},
+        returned_by_same={"ae": np.array([[[0.9, 0.1, 0.2]]] * 2), "lof-2": rng.normal(size=(2, 1, 3))},
         plausibility=Plausibility(
-            out_of_range=np.array([True, False, False, False]),
-            between_levels=np.array([True, True, False, False]),
-            distance=np.array([0.1, 2.0, 2.1, 1.0 / 3.0]),
+            out_of_range=np.array([[True, False, False, False]]),
+            between_levels=np.array([[True, True, False, False]]),
+            distance=np.array([[0.1, 2.0, 2.1, 1.0 / 3.0]]),
             real_median=0.1 + 0.2,
-            usual=np.full(4, 2.0),
+            usual=np.full((1, 4), 2.0),
         ),
-        edge_cuts=EdgeCuts(
-            people=400,
-            edges=EDGES,
-            whole={"ae": 0.2, "lof-2": 0.1 + 0.2},
-            without={"ae": np.array([0.08, 0.2, 0.15]), "lof-2": np.array([0.3, 0.1 + 0.2, 0.29])},
+        edge_cuts=(
+            EdgeCuts(
+                people=400,
+                edges=EDGES,
+                whole={"ae": 0.2, "lof-2": 0.1 + 0.2},
+                without={"ae": np.array([0.08, 0.2, 0.15]), "lof-2": np.array([0.3, 0.1 + 0.2, 0.29])},
+            ),
         ),
         seed=11,
     )

@@ -150,7 +150,9 @@ def test_the_json_of_an_encoding() -> None:
     """Flat objects with their keys in this order: audits that are already stored have them."""
     frame = table().assign(job=JOBS)
     plain = json.loads(json.dumps(fit_to(frame, ROLES, "range").to_dict()))
-    assert list(plain) == ["sensitive", "grouping", "variables", "scaling"]
+    assert list(plain) == ["attributes", "variables", "scaling"]
+    (groups,) = plain["attributes"]
+    assert list(groups.items()) == [("column", "sex"), ("names", ["f", "m"]), ("values", [["f"], ["m"]]), ("cuts", [])]
     number, _, category = plain["variables"]
     assert list(number.items()) == [
         ("name", "age"),

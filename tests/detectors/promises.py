@@ -13,6 +13,7 @@ import numpy as np
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
+from cfad_core.core.states import TWO_GROUPS, States
 from cfad_core.detectors.protocol import (
     BLOCK,
     AnyDetector,
@@ -51,6 +52,10 @@ class Moved:
 
     draws: bool = False
 
+    @property
+    def states(self) -> States:
+        return TWO_GROUPS
+
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         """In the other group; the twin of a twin is the person."""
         twins = x.copy()
@@ -82,7 +87,7 @@ def training_rows(x: Floats, sensitive: Floats | None = None) -> TrainingRows:
     if sensitive is None:
         sensitive = np.where(np.arange(len(x)) % 2 == 0, -1.0, 1.0)
     names = [str(column) for column in range(x.shape[1])]
-    return TrainingRows(x, x + 2.0, sensitive, alike_by_variance(x, names))
+    return TrainingRows(x, np.column_stack([-sensitive, x + 2.0]), sensitive, alike_by_variance(x, names))
 
 
 def fitting(

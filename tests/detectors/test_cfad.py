@@ -104,10 +104,12 @@ def test_what_is_reconstructed_is_a_choice(model: Autoencoder) -> None:
 
 def test_the_module_tunes_the_plain_autoencoder_with_the_rows_and_their_twins(model: Autoencoder) -> None:
     people = training_rows(rows())
-    given = TrainingRows(people.x, other_world(people.x), people.sensitive, people.inputs)
+    twins = other_world(people.x)
+    with_groups = np.column_stack([-people.sensitive, twins])
+    given = TrainingRows(people.x, with_groups, people.sensitive, people.inputs)
     config = AuditConfig(seed=4, detector=CONFIG)
     fair = cfad.fit(fitting(given, config, fitted={"ae": model}))
-    expected = fine_tune(model, given.x, given.counterfactual[None], CONFIG, seed=4, progress=Progress())
+    expected = fine_tune(model, given.x, twins[None], CONFIG, seed=4, progress=Progress())
     assert np.array_equal(fair.anomaly_score(rows()), expected.anomaly_score(rows()))
     assert_rows_are_scored_alone(fair, rows(1500, seed=1), seed=0)
     assert_saving_keeps_every_bit(fair, cfad, rows())
@@ -250,8 +252,7 @@ def examined(model: Autoencoder, n: int = 300, seed: int = 0, **changes: Any) ->
     """As in an audit, with people held out."""
     causes, x = Moved(draws=True), rows(n)
     people = training_rows(x)
-    twins = causes.twins(np.column_stack([people.sensitive, x]), 0)[:, 1:]
-    given = TrainingRows(x, twins, people.sensitive, people.inputs)
+    given = TrainingRows(x, causes.twins(people.people, 0), people.sensitive, people.inputs)
     config = AuditConfig(seed=seed, detector=CONFIG.replace(**changes))
     return cfad.fit(fitting(given, config, fitted={"ae": model}, causes=causes, other_twins=causes.twins))
 

@@ -256,7 +256,7 @@ def test_a_small_group_counts_as_much_as_a_large_one() -> None:
     """Half of every batch is of each group; the reconstruction error is that of all people."""
     x = np.zeros((40, 1))
     is_second = np.arange(40) < 4
-    training = fairad._Training(x, is_second, CONFIG.replace(code_size=1), 0)
+    training = fairad._Training(x, [~is_second, is_second], CONFIG.replace(code_size=1), 0)
     assert [len(members) for members in training.groups] == [36, 4]
     training.rows[:4] = 5.0
     with torch.no_grad():

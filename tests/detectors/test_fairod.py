@@ -49,7 +49,7 @@ def fitted(
 
 def training(rows: TrainingRows, progress: Progress | None = None) -> fairod._Training:
     z = fitted(rows, candidates=(), steps=1).inputs(rows.x)
-    return fairod._Training(z, rows.sensitive > 0.0, CONFIG, 0, progress or Progress())
+    return fairod._Training(z, rows.groups, CONFIG, 0, progress or Progress())
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_both_fairness_terms_have_a_gradient(term: str) -> None:
     network = fairod._first_network(5, CONFIG.replace(hidden=8), 0)
     score = ((session.rows - network(session.rows)) ** 2).mean(dim=1)
     if term == "parity":
-        loss = correlation(score, session.sensitive).abs()
+        loss = session.parity(score, torch.arange(400))
     else:
         loss = infidelity(score, torch.from_numpy(fairod._gains(np.arange(400.0))).float())
     loss.backward()  # type: ignore[no-untyped-call]

@@ -16,6 +16,7 @@ from cfad_core.causal.mechanisms import Number
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
+from cfad_core.core.states import TWO_GROUPS, States
 from cfad_core.detectors import surprise
 from cfad_core.detectors.protocol import Causes, PeopleDetector, SavedDetector, Surroundings
 from cfad_core.detectors.surprise import SurpriseDetector, standard_score
@@ -38,6 +39,10 @@ class Given:
 
     draws: bool = True
     columns: int = 3
+
+    @property
+    def states(self) -> States:
+        return TWO_GROUPS
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         twins = x.copy()

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig, TwinRule
+from cfad_core.core.states import TWO_GROUPS, States
 from cfad_core.detectors import twin
 from cfad_core.detectors.pca import PrincipalComponents
 from cfad_core.detectors.protocol import AnyDetector, Detector, InputScaling, PeopleDetector, SavedDetector
@@ -48,6 +49,10 @@ class FirstMoved:
     """Twins differ in the first attribute, by 2; where there are several, by 2, 3, 4, ..."""
 
     draws: bool = False
+
+    @property
+    def states(self) -> States:
+        return TWO_GROUPS
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         twins = x.copy()

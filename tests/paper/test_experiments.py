@@ -140,7 +140,7 @@ def test_ours_with_additive_twins(world: Problem) -> None:
         assert found.scores[method].judged.shape == found.scores["cfad"].judged.shape
     person, model_of_half = before.people.factual[before.people.judged], judges[0]
     twins = score_people(network, model_of_half.twins(person, 0))
-    assert np.array_equal(found.scores[CFAD_ADDITIVE].judged[0], twins)
+    assert np.array_equal(found.scores[CFAD_ADDITIVE].judged[0, 0], twins)
     rows = {row["method"]: row for row in rows_of(found, world, "synthetic", Progress())}
     assert all(rows[TWIN_ADDITIVE][judge] is not None for judge in JUDGES)
     assert rows[CFAD_ADDITIVE]["fit_seconds"] > rows["ae"]["fit_seconds"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from cfad_core.apps.cli.group_summary import groups_with_intervals, impact_ratios, interactions, pairs, slices
 from cfad_core.apps.cli.output import aligned, interval_kind, shown, span
-from cfad_core.audit.comparisons import Comparison, groups_of
+from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.evaluation.metrics import GROUP_METRICS
@@ -40,7 +40,7 @@ def people(result: AuditResult) -> str:
 def _sizes(result: AuditResult, comparison: Comparison) -> str:
     """How many people are in each group."""
     state = result.plan.states.of_codes(result.people.factual[:, 0])
-    counts = np.bincount(groups_of(result.plan, state, comparison), minlength=len(comparison.groups))
+    counts = np.bincount(result.plan.groups_of(state, comparison), minlength=len(comparison.groups))
     return ", ".join(f"{count} '{name}'" for name, count in zip(comparison.groups, counts, strict=True))
 
 
