@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cfad_core.audit.folder import load_audit, save_audit
+    from cfad_core.audit.group_report import GroupReport
     from cfad_core.audit.report import MethodReport
     from cfad_core.audit.result import AuditResult
     from cfad_core.audit.run import run_audit
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
     from cfad_core.core.progress import Progress
+    from cfad_core.data.attributes import Attribute
     from cfad_core.data.roles import ColumnRoles
     from cfad_core.data.sets.synthetic import generate_synthetic
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Attribute": "cfad_core.data.attributes",
     "AuditCancelled": "cfad_core.core.errors",
     "AuditConfig": "cfad_core.core.config",
     "AuditResult": "cfad_core.audit.result",
@@ -30,6 +33,7 @@ _HOMES = {
     "ColumnRoles": "cfad_core.data.roles",
     "DetectorConfig": "cfad_core.core.config",
     "DiscoveryConfig": "cfad_core.core.config",
+    "GroupReport": "cfad_core.audit.group_report",
     "Knowledge": "cfad_core.core.config",
     "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
@@ -44,6 +48,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Attribute",
     "AuditCancelled",
     "AuditConfig",
     "AuditResult",
@@ -51,6 +56,7 @@ __all__ = [
     "ColumnRoles",
     "DetectorConfig",
     "DiscoveryConfig",
+    "GroupReport",
     "Knowledge",
     "MethodReport",
     "Progress",

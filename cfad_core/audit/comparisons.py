@@ -52,6 +52,11 @@ class Comparison:
         """Whether two attributes change at once."""
         return len(self.attributes) > 1
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every group is compared with every other one."""
+        return bool((self.compared | np.eye(len(self.groups), dtype=np.bool_)).all())
+
     def other(self, group: int, number: int) -> int:
         """The group that a move with this number takes people of a group to."""
         return number + int(number >= group)
@@ -272,8 +277,13 @@ def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None 
         number = other - (other > groups[rows])
         columns = np.array(comparison.moves)[number][:, None]
         return View(comparison, pair, alone, rows, (groups[rows] == second).astype(np.intp), pair, columns)
-    table = _columns(comparison)
-    return View(comparison, None, alone, everybody, groups, comparison.groups, table[groups])
+    moved = np.flatnonzero(comparison.compared.any(axis=1))  # some groups may only be compared with
+    place = np.full(len(comparison.groups), -1)
+    place[moved] = np.arange(len(moved))
+    rows = everybody if len(moved) == len(place) else np.flatnonzero(place[groups] >= 0)
+    own = place[groups[rows]]
+    names = tuple(comparison.groups[k] for k in moved)
+    return View(comparison, None, alone, rows, own, names, _columns(comparison)[own])
 
 
 def _groups_of(plan: Plan, state: Codes, comparison: Comparison) -> Codes:
@@ -282,11 +292,11 @@ def _groups_of(plan: Plan, state: Codes, comparison: Comparison) -> Codes:
 
 
 def _columns(comparison: Comparison) -> NDArray[np.intp]:
-    """(k, w), by group the moves to those that it is compared with; repeated where others have more of them."""
+    """(g, w), by group that is compared the moves to the others; repeated where others have more of them."""
     moves = np.array(comparison.moves)
     by_group = [
         [number for number in range(len(moves)) if comparison.compared[group, comparison.other(group, number)]]
-        for group in range(len(comparison.groups))
+        for group in np.flatnonzero(comparison.compared.any(axis=1))
     ]
     most = max(len(some) for some in by_group)
     return np.array([[moves[some[k % len(some)]] for k in range(most)] for some in by_group], dtype=np.intp)

@@ -203,7 +203,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
 
 def _saved_checks(text: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The checks of every comparison; none if they were not run."""
-    saved = text["comparisons"] if "comparisons" in text else [text]
+    saved = text.get("comparisons", [text])
     return [one["checks"] for one in saved if one.get("checks")]
 
 

@@ -90,7 +90,7 @@ class GroupReport:
         """(R, m) each: of twins moved in the first attribute alone, in the second, and in both, to the same groups."""
         plan, people = self.audit.plan, judged.shape[2]
         (move,) = self.comparison.moves
-        singles = [[one for one in plan.comparisons if one.attributes == (s,)][0] for s in self.comparison.attributes]
+        singles = [next(one for one in plan.comparisons if one.attributes == (s,)) for s in self.comparison.attributes]
         found: list[list[Floats]] = [[], []]
         for turn, scores in enumerate(judged):  # (moves, m)
             numbers = plan.numbers_in_turn(people, self.comparison, turn)

@@ -14,6 +14,7 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import listed
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
+from cfad_core.data.variables import Variable
 from cfad_core.detectors.adapter import ForeignDetector, scores_row_by_row
 from cfad_core.detectors.cfad import Choice, FairAutoencoder
 from cfad_core.detectors.ocsvm import EXACT_KERNEL_ROWS, KernelMachine
@@ -56,34 +57,37 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
 
 
 def overlap_notices(encoding: Encoding, train: Floats) -> list[Finding]:
-    """About values that one group never has: twins have nobody there to be compared with.
+    """About values that a group never has: twins have nobody there to be compared with.
 
     Parameters
     ----------
     train : (n, d), the encoded training rows
     """
-    first, second = train[train[:, 0] < 0.0], train[train[:, 0] > 0.0]
+    levels = encoding.states.levels[encoding.states.of_codes(train[:, 0])]
     notices, start = [], 1
     for variable in encoding.variables:
-        columns = slice(start, start + len(variable.columns))
-        start = columns.stop
-        for group, own, other in ((0, first, second), (1, second, first)):
-            here, there = own[:, columns], other[:, columns]
-            values, counts = np.unique(there, axis=0, return_counts=True)
-            if variable.kind != "category" and len(np.unique(here, axis=0)) == 1 and len(values) > 1:
-                what = f"everybody of group '{encoding.groups[group]}' has the same '{variable.name}'"
-            elif variable.kind == "category":
-                expected = counts * len(here) / max(1, len(there))
-                absent = [k for k in np.flatnonzero(expected >= _EXPECTED) if not (here == values[k]).all(axis=1).any()]
-                if not absent:
-                    continue
-                levels = [variable.level_of(values[k]) for k in absent]
-                what = f"nobody of group '{encoding.groups[group]}' has '{variable.name}' = {listed(levels)}"
-            else:
-                continue
-            message = f"No overlap: {what}. What twins would be there cannot be learned from this table."
-            notices.append(Finding("no-overlap", "warning", message))
+        columns = train[:, start : start + len(variable.columns)]
+        start += len(variable.columns)
+        for s, groups in enumerate(encoding.attributes):
+            for k, group in enumerate(groups.names):
+                here, there = columns[levels[:, s] == k], columns[levels[:, s] != k]
+                if what := _absent(variable, group, here, there):
+                    message = f"No overlap: {what}. What twins would be there cannot be learned from this table."
+                    notices.append(Finding("no-overlap", "warning", message))
     return notices
+
+
+def _absent(variable: Variable, group: str, here: Floats, there: Floats) -> str | None:
+    """What nobody of a group has in the columns (n, k) of a variable, while people of other groups do."""
+    values, counts = np.unique(there, axis=0, return_counts=True)
+    if variable.kind != "category":
+        same = len(np.unique(here, axis=0)) == 1 and len(values) > 1
+        return f"everybody of group '{group}' has the same '{variable.name}'" if same else None
+    expected = counts * len(here) / max(1, len(there))
+    absent = [k for k in np.flatnonzero(expected >= _EXPECTED) if not (here == values[k]).all(axis=1).any()]
+    if not absent:
+        return None
+    return f"nobody of group '{group}' has '{variable.name}' = {listed([variable.level_of(values[k]) for k in absent])}"
 
 
 def graph_notices(model: CausalModel, config: AuditConfig) -> list[Finding]:

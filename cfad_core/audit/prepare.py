@@ -14,9 +14,9 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.encoding import Encoding, fit_encoding
 from cfad_core.data.findings import Finding
-from cfad_core.data.groups import matches
+from cfad_core.data.groups import OUTSIDE, matches
 from cfad_core.data.kinds import kind_named
-from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.roles import ColumnRoles, state_codes
 from cfad_core.data.scaling import choose_scaling
 from cfad_core.data.split import stratified_split
 from cfad_core.data.tables import Tables
@@ -116,7 +116,7 @@ def _split(
     pool = _rows_in_groups(table, roles)
     if test is not None:
         return pool, _rows_in_groups(test, roles)
-    strata = roles.grouping.signs(table[roles.sensitive])[pool]
+    strata = state_codes(table, roles.groupings)[pool]
     if roles.label is not None:
         strata = 2 * strata + matches(table[roles.label], str(roles.anomaly))[pool]
     kept, held_out = stratified_split(strata, config.test_share, np.random.default_rng(config.seed))
@@ -130,6 +130,11 @@ def _truth(given: Tables, encoding: Encoding, people: Floats, test_rows: Rows) -
         raise InvalidDataError(
             f"The true twins must match the test table row by row; they have {len(given.test_counterfactual)} "
             f"rows, the test table {len(given.test)}."
+        )
+    if encoding.states.count > 2:
+        raise InvalidDataError(
+            "True twins can be given where two groups of one sensitive attribute are compared; here there are "
+            f"{encoding.states.count} groups or combinations of them."
         )
     truth = encoding.encode(given.test_counterfactual.reset_index(drop=True).iloc[test_rows])
     if (truth[:, 0] != -people[:, 0]).any():
@@ -159,7 +164,7 @@ def _unknown_categories(encoding: Encoding, testing: pd.DataFrame) -> list[Findi
 
 
 def _rows_in_groups(table: pd.DataFrame, roles: ColumnRoles) -> Rows:
-    return np.flatnonzero(roles.grouping.signs(table[roles.sensitive]))
+    return np.flatnonzero(state_codes(table, roles.groupings) != OUTSIDE)
 
 
 def _labels(table: pd.DataFrame, roles: ColumnRoles) -> Bools | None:
@@ -170,12 +175,14 @@ def _check_sizes(train: Floats, test: Floats, encoding: Encoding) -> None:
     """What is left after rows were held out."""
     if len(test) == 0:
         raise InvalidDataError("No test row is left to judge.")
-    for group, sign in zip(encoding.groups, (-1.0, 1.0), strict=True):
-        rows = int((train[:, 0] == sign).sum())
-        if rows < MIN_GROUP_ROWS:
-            raise InvalidDataError(
-                f"Group '{group}' has {rows} training rows; at least {MIN_GROUP_ROWS} are needed. Add more rows, or "
-                "compare larger groups."
-            )
+    levels = encoding.states.levels[encoding.states.of_codes(train[:, 0])]
+    for s, groups in enumerate(encoding.attributes):
+        for k, group in enumerate(groups.names):
+            rows = int((levels[:, s] == k).sum())
+            if rows < MIN_GROUP_ROWS:
+                raise InvalidDataError(
+                    f"Group '{group}' has {rows} training rows; at least {MIN_GROUP_ROWS} are needed. "
+                    "Add more rows, or compare larger groups."
+                )
     if len(train) < MIN_TRAINING_ROWS:
         raise InvalidDataError(f"There are {len(train)} training rows; at least {MIN_TRAINING_ROWS} are needed.")

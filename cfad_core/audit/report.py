@@ -265,7 +265,8 @@ class MethodReport:
         population the people of its other group only among those alike in the other attributes.
         """
         view = self.basis.view
-        return not view.comparison.is_joint and view.is_of_one_attribute and view.others == len(view.names) - 1
+        everybody = view.pair is not None or view.comparison.is_complete
+        return not view.comparison.is_joint and view.is_of_one_attribute and everybody
 
     @cached_property
     def band(self) -> tuple[Floats, Floats] | None:

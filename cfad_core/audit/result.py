@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, Pair, Plan, View, view_of
+from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.notices import result_notices
 from cfad_core.audit.report import MethodReport, MethodScores, ReportBasis
 from cfad_core.audit.stability import Stability
@@ -208,6 +209,17 @@ class AuditResult:
         if self.view is not None and comparison is None:
             return self.reports[method]
         return self.seen(comparison, pair).reports[method]
+
+    def group_report(self, method: str, comparison: str | None = None) -> GroupReport:
+        """What the audit says about the groups of a comparison, by default the first: pairs, metrics, interaction."""
+        key = (method, self.plan.comparison(comparison).name)
+        if key not in self._group_reports:
+            self._group_reports[key] = GroupReport(self, self.plan.comparison(comparison), method)
+        return self._group_reports[key]
+
+    @cached_property
+    def _group_reports(self) -> dict[tuple[str, str], GroupReport]:
+        return {}
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -272,7 +272,8 @@ def encode_people(encoding: Encoding, table: pd.DataFrame) -> Floats:
     if not inside.all():
         outside = int((~inside).sum())
         if encoding.states.count == 2:
-            what = f"a '{encoding.sensitive}' that is neither '{encoding.groups[0]}' nor '{encoding.groups[1]}'"
+            first, second = encoding.group_names(0)
+            what = f"a '{encoding.sensitive}' that is neither '{first}' nor '{second}'"
         else:
             names = [
                 f"'{name}' other than {', '.join(encoding.group_names(s))}"

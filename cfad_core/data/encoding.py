@@ -1,8 +1,9 @@
 """From a table to numbers and back.
 
-``S`` becomes -1 (first group) and +1 (second group) and comes first; the columns of each attribute follow, as its kind
-says (``kinds``), numbers in their own units unless another ``scaling`` is chosen. The paper's way with categories, the
-most frequent value or not, is an option.
+The sensitive attributes come first, as one column: the code of a person's state, which is -1 (first group) and +1
+(second group) where there are two groups of one attribute, else 0, 1, 2, ... (``core.states``). The columns of each
+profile attribute follow, as its kind says (``kinds``), numbers in their own units unless another ``scaling`` is chosen.
+The paper's way with categories, the most frequent value or not, is an option.
 
 In own units the row shown is the row scored: decoding a legal row and encoding it again gives the same bits. A row is
 legal if each number is one that was seen or lies between the smallest and the largest seen (and is whole where all
@@ -14,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,11 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import Categories, Scaling
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.settings import from_plain
-from cfad_core.data.groups import Groups
+from cfad_core.core.states import States
+from cfad_core.data.attributes import Attribute
+from cfad_core.data.groups import OUTSIDE, Groups
 from cfad_core.data.kinds import Choices, VariableKind, check_readable, kind_named, kind_of
-from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.roles import ColumnRoles, joint_name, state_codes
 from cfad_core.data.scaling import ScalingName, fit_scale
 from cfad_core.data.variables import Variable, fit_variable
 
@@ -38,24 +42,41 @@ class Encoding:
 
     Attributes
     ----------
-    sensitive, grouping : the column of ``S`` and its two groups
-    variables : the attributes
+    attributes : the sensitive columns and their groups
+    variables : the profile attributes
     scaling : ``own``, ``raw`` or ``range``
     """
 
-    sensitive: str
-    grouping: Groups
+    attributes: tuple[Groups, ...]
     variables: tuple[Variable, ...]
     scaling: ScalingName
 
     @property
-    def groups(self) -> tuple[str, str]:
-        """What the two groups are called, that of -1 first."""
-        return self.grouping.names
+    def attribute_names(self) -> tuple[str, ...]:
+        """The sensitive attributes."""
+        return tuple(one.column for one in self.attributes)
+
+    @property
+    def sensitive(self) -> str:
+        """What they are called together."""
+        return joint_name(self.attribute_names)
+
+    def group_names(self, attribute: int) -> tuple[str, ...]:
+        """What the groups of an attribute are called."""
+        return self.attributes[attribute].names
+
+    @cached_property
+    def states(self) -> States:
+        """All combinations of groups."""
+        return States(tuple(len(one.names) for one in self.attributes))
+
+    def state_name(self, state: int) -> str:
+        """The groups of a state: ``female, Black``."""
+        return ", ".join(one.names[k] for one, k in zip(self.attributes, self.states.levels[state], strict=True))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, ``S`` first."""
+        """Names of the columns, that of the state first."""
         return _distinct((self.sensitive, *(column for variable in self.variables for column in variable.columns)))
 
     @property
@@ -81,7 +102,8 @@ class Encoding:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Encoding:
-        return from_plain(Encoding, values, "encoding")
+        """Read what ``to_dict`` gave, also what it gave when there were two groups of one attribute."""
+        return from_plain(Encoding, _as_today(values), "encoding")
 
     def unknown(self, table: pd.DataFrame) -> dict[str, int]:
         """Categories that were not there in training, counted by column; they stand for the most frequent one."""
@@ -89,13 +111,13 @@ class Encoding:
         return {name: count for name, count in counts.items() if count}
 
     def in_groups(self, table: pd.DataFrame) -> Bools:
-        """Which rows belong to one of the two groups."""
+        """Which rows belong to a group of every sensitive attribute."""
         self._require_columns(table)
-        inside: Bools = self.grouping.signs(table[self.sensitive]) != 0.0
+        inside: Bools = state_codes(table, self.attributes) != OUTSIDE
         return inside
 
     def encode(self, table: pd.DataFrame) -> Floats:
-        """Columns (n, d) of rows that all belong to one of the two groups.
+        """Columns (n, d) of rows that all belong to a group of every sensitive attribute.
 
         Raises
         ------
@@ -104,8 +126,8 @@ class Encoding:
         """
         self._require_columns(table)
         check_readable(table, {variable.name: variable.kind for variable in self.variables})
-        s = self.grouping.signs(table[self.sensitive])
-        return np.column_stack([s, *(variable.encode(table[variable.name]) for variable in self.variables)])
+        codes = self.states.codes[state_codes(table, self.attributes)]
+        return np.column_stack([codes, *(variable.encode(table[variable.name]) for variable in self.variables)])
 
     def decode(self, x: Floats, original: Floats, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:
         """Rows in the table's own columns and units.
@@ -115,7 +137,9 @@ class Encoding:
         beyond all that training saw, which legal rows do not have, are clipped and counted.
         """
         rows = table.copy()
-        rows[self.sensitive] = self.grouping.flip(rows[self.sensitive], x[:, 0])
+        state = self.states.of_codes(x[:, 0])
+        for s, one in enumerate(self.attributes):
+            rows[one.column] = one.move(rows[one.column], self.states.levels[state, s])
         clipped: dict[str, int] = {}
         start = 1
         for variable in self.variables:
@@ -128,7 +152,7 @@ class Encoding:
         return DecodedRows(rows, clipped)
 
     def _require_columns(self, table: pd.DataFrame) -> None:
-        needed = (self.sensitive, *(variable.name for variable in self.variables))
+        needed = (*self.attribute_names, *(variable.name for variable in self.variables))
         missing = [name for name in needed if name not in table.columns]
         if missing:
             raise InvalidDataError(
@@ -154,7 +178,18 @@ def fit_encoding(
     numbers = [values for values in read if values is not None]
     scale = fit_scale(numbers, scaling, only_numbers=len(numbers) == len(kinds))
     variables = tuple(fit_variable(table[name], kind, Choices(scale, categories)) for name, kind in kinds.items())
-    return Encoding(sensitive=roles.sensitive, grouping=roles.grouping, variables=variables, scaling=scale.scaling)
+    return Encoding(attributes=roles.groupings, variables=variables, scaling=scale.scaling)
+
+
+def _as_today(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where an encoding has two groups of one attribute, as all of them had: the same as today's."""
+    if "grouping" not in values:
+        return values
+    column, given = values["sensitive"], values["grouping"]
+    cuts = () if given.get("cut") is None else (given["cut"],)
+    groups = Attribute(column, groups=tuple(given.get("values", ())) or None, cuts=cuts).grouping
+    rest = {name: value for name, value in values.items() if name not in ("sensitive", "grouping")}
+    return {"attributes": [dataclasses.asdict(groups)], **rest}
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,70 +1,81 @@
-"""The two groups of a sensitive column, and which rows belong to them."""
+"""The groups of a sensitive column, and which rows belong to them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.core.arrays import Floats
+from cfad_core.core.states import Codes
 
 _MAX_LISTED = 8
+OUTSIDE = -1  # the code of a cell of no group
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Two groups, the first stored as -1 and the second as +1.
+    """The groups of one column, in their order, as they are settled.
 
     Attributes
     ----------
-    values : two values of the column; or one, against all others; or none, with a cut point
-    cut : numbers under it against the others
+    names : what the groups are called
+    values : by group, the values of the column that belong to it; one group may have none: all other values are its own
+    cuts : of a column of numbers, ascending, instead of values: the first group is under the first cut point
     """
 
-    values: tuple[str, ...] = ()
-    cut: float | None = None
+    column: str
+    names: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...] = ()
+    cuts: tuple[float, ...] = ()
 
-    @property
-    def names(self) -> tuple[str, str]:
-        """What the groups are called."""
-        if self.cut is not None:
-            return f"under {self.cut:.12g}", f"{self.cut:.12g} or more"
-        return (self.values[0], self.values[1]) if len(self.values) == 2 else (self.values[0], f"not {self.values[0]}")
+    def codes(self, column: pd.Series[Any]) -> Codes:
+        """The number of each cell's group from 0, and -1 for those of none; shape (n,).
 
-    def signs(self, column: pd.Series[Any]) -> Floats:
-        """-1 or +1 for each cell, 0 for those of neither group; shape (n,).
-
-        A cell may also hold a group's name, as counterfactual rows do where no single value stands for the group.
+        A cell may also hold a group's name, as twins' rows do where no single value stands for the group.
         """
-        if self.cut is not None:
-            numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-            signs = np.where(np.isnan(numbers), 0.0, np.where(numbers < self.cut, -1.0, 1.0))
-            first, second = (matches(column, name) for name in self.names)
-            return np.where(first, -1.0, np.where(second, 1.0, signs))
-        first = matches(column, self.values[0])
-        second = matches(column, self.values[1]) if len(self.values) == 2 else column.notna().to_numpy(dtype=np.bool_)
-        return np.where(first, -1.0, np.where(second, 1.0, 0.0))
+        places, distinct = pd.factorize(column)
+        cells = pd.Series(distinct)
+        found = self._by_cuts(cells) if self.cuts else np.full(len(cells), OUTSIDE)
+        for k, values in enumerate(self.values):
+            if not values:
+                found[:] = k
+        for k, name in enumerate(self.names):
+            found[matches(cells, name)] = k
+        for k, values in enumerate(self.values):
+            for value in values:
+                found[matches(cells, value)] = k
+        codes: Codes = np.append(found, OUTSIDE)[places].astype(np.intp)
+        return codes
 
-    def flip(self, column: pd.Series[Any], signs: Floats) -> pd.Series[Any]:
-        """The column with each cell in the group that its sign says."""
-        moved = signs != self.signs(column)
+    def _by_cuts(self, cells: pd.Series[Any]) -> NDArray[np.intp]:
+        numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        found = np.searchsorted(np.array(self.cuts), numbers, side="right")
+        return np.where(np.isnan(numbers), OUTSIDE, found)
+
+    def move(self, column: pd.Series[Any], codes: Codes) -> pd.Series[Any]:
+        """The column with each cell in the group that its code says; cells that are in it already stay."""
+        moved = codes != self.codes(column)
         if not moved.any():
             return column
-        if isinstance(column.dtype, pd.CategoricalDtype):
+        single = [len(values) == 1 for values in self.values] or [False] * len(self.names)
+        if isinstance(column.dtype, pd.CategoricalDtype) or not all(single):
             column = column.astype(object)
-        cells: list[Any] = list(self.names)
-        if len(self.values) == 2:
-            cells = [_as_held(value, column) for value in self.values]
-        else:
-            column = column.astype(object)
-            if self.values:
-                cells[0] = _as_held(self.values[0], column)
-        for sign, cell in zip((-1.0, 1.0), cells, strict=True):
-            column = column.mask(moved & (signs == sign), cell)
+        for k, name in enumerate(self.names):
+            cell = _as_held(self.values[k][0], column) if single[k] else name
+            column = column.mask(moved & (codes == k), cell)
         return column
+
+
+def band_names(cuts: Sequence[float]) -> tuple[str, ...]:
+    """What the groups between cut points are called: ``under 25``, ``25 to under 40``, ``40 or more``."""
+    texts = [f"{cut:.12g}" for cut in cuts]
+    between = [f"{low} to under {high}" for low, high in pairwise(texts)]
+    return f"under {texts[0]}", *between, f"{texts[-1]} or more"
 
 
 def matches(column: pd.Series[Any], text: str) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,12 @@ import pandas as pd
 
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.settings import from_plain
+from cfad_core.core.states import Codes, States
+from cfad_core.data.attributes import Attribute, attribute_findings, settle
 from cfad_core.data.findings import Finding, refuse_errors
-from cfad_core.data.groups import Groups, listed, matches
+from cfad_core.data.groups import OUTSIDE, Groups, listed
+
+MAX_ATTRIBUTES = 3
 
 
 @dataclass(frozen=True)
@@ -22,10 +26,10 @@ class ColumnRoles:
 
     Attributes
     ----------
-    sensitive : the column whose value is changed
-    groups : its two values to compare, disadvantaged first; or one value, against all others; None with a cut point,
-        or if the column has exactly two values
-    cut : of a column of numbers: those under it against the others
+    sensitive : the column whose value is changed; or several, each by its name or as an ``Attribute``
+    groups : of one sensitive column: its values to compare, in order, of two the disadvantaged one first; or one value,
+        against all others; by default every value, the rarer ones taken together
+    cut : of one sensitive column of numbers: those under it against the others
     label : the column that says who is an anomaly, or None
     anomaly : the label's value that means anomaly
     ignore : columns to leave out
@@ -33,12 +37,42 @@ class ColumnRoles:
     Values are given as text and match a cell that reads the same or is the same number.
     """
 
-    sensitive: str
+    sensitive: str | tuple[Attribute | str, ...]
     groups: tuple[str, ...] | None = None
     label: str | None = None
     anomaly: str | None = None
     ignore: tuple[str, ...] = ()
     cut: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.sensitive, str):
+            return
+        given = (self.sensitive,) if isinstance(self.sensitive, Attribute) else tuple(self.sensitive)
+        if not given:
+            raise InvalidDataError("Expected a sensitive column; got none. Name one.")
+        if self.groups is not None or self.cut is not None:
+            raise InvalidDataError(
+                "Groups and a cut point belong to an attribute where attributes are given. Put them there."
+            )
+        attributes = tuple(one if isinstance(one, Attribute) else Attribute(one) for one in given)
+        object.__setattr__(self, "sensitive", attributes)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The sensitive attributes, whichever way they were given."""
+        if isinstance(self.sensitive, str):
+            cuts = () if self.cut is None else (self.cut,)
+            return (Attribute(self.sensitive, groups=self.groups, cuts=cuts),)
+        return tuple(one for one in self.sensitive if isinstance(one, Attribute))
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        return tuple(one.column for one in self.attributes)
+
+    @property
+    def sensitive_name(self) -> str:
+        """What the sensitive attributes are called together: ``sex and race``."""
+        return joint_name(self.sensitive_columns)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -50,19 +84,26 @@ class ColumnRoles:
 
     def features(self, table: pd.DataFrame) -> list[str]:
         """The profile attributes, in the table's order."""
-        special = {self.sensitive, self.label, *self.ignore}
+        special = {*self.sensitive_columns, self.label, *self.ignore}
         return [name for name in table.columns if name not in special]
 
     @property
-    def grouping(self) -> Groups:
-        """The two groups, once ``resolve_roles`` or ``validate`` settled them."""
-        if self.cut is None and self.groups is None:
-            raise InvalidDataError("The two groups of the sensitive column must be settled first.")
-        return Groups(self.groups or (), self.cut)
+    def groupings(self) -> tuple[Groups, ...]:
+        """The groups of every attribute, once ``resolve_roles`` or ``validate`` settled them."""
+        return tuple(one.grouping for one in self.attributes)
+
+    @property
+    def are_settled(self) -> bool:
+        """Whether it is known which groups there are."""
+        return all(one.is_settled for one in self.attributes)
+
+
+def joint_name(names: Sequence[str]) -> str:
+    return " and ".join(names)
 
 
 def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
-    """Check the roles against the table and settle the two groups.
+    """Check the roles against the table and settle the groups.
 
     Raises
     ------
@@ -74,11 +115,25 @@ def resolve_roles(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
 
 
 def settle_groups(table: pd.DataFrame, roles: ColumnRoles) -> ColumnRoles:
-    """Name the two groups of a column with two values; the roles must be free of errors."""
-    if roles.groups is None and roles.cut is None:
-        first, second = _distinct(table[roles.sensitive])
-        return dataclasses.replace(roles, groups=(str(first), str(second)))
-    return roles
+    """Name the groups of every attribute; the roles must be free of errors.
+
+    What needs no more than its groups' values, or one cut point, stays as short as it was given.
+    """
+    if roles.are_settled:
+        return roles
+    settled = tuple(settle(table[one.column], one) for one in roles.attributes)
+    first = settled[0]
+    if isinstance(roles.sensitive, str) and first == Attribute(roles.sensitive, groups=first.groups):
+        return dataclasses.replace(roles, groups=first.groups)
+    return dataclasses.replace(roles, sensitive=settled, groups=None, cut=None)
+
+
+def state_codes(table: pd.DataFrame, groupings: Sequence[Groups]) -> Codes:
+    """The state (n,) of each row, and -1 for those that belong to no group of some attribute."""
+    levels = [one.codes(table[one.column]) for one in groupings]
+    states = States(tuple(len(one.names) for one in groupings)).of_levels(levels)
+    outside = np.any([level == OUTSIDE for level in levels], axis=0)
+    return np.where(outside, OUTSIDE, states)
 
 
 def role_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
@@ -88,8 +143,9 @@ def role_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
         message = f"Several columns have the same name: {', '.join(twice[:10])}."
         return [Finding("duplicate-columns", "error", message, "Rename them.", twice[0], len(twice))]
     findings = _column_findings(table, roles)
-    if roles.sensitive in table.columns:
-        findings += _group_findings(table[roles.sensitive], roles)
+    for one in roles.attributes:
+        if one.column in table.columns:
+            findings += attribute_findings(table[one.column], one)
     if roles.label is None:
         if roles.anomaly is not None:
             message = f"The anomaly value '{roles.anomaly}' needs a label column."
@@ -102,8 +158,16 @@ def role_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
 
 
 def _column_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
-    findings = []
-    parts = [("sensitive", roles.sensitive), ("label", roles.label), *(("ignored", name) for name in roles.ignore)]
+    findings: list[Finding] = []
+    columns = roles.sensitive_columns
+    parts = [
+        *(("sensitive", name) for name in columns),
+        ("label", roles.label),
+        *(("ignored", name) for name in roles.ignore),
+    ]
+    if len(columns) > MAX_ATTRIBUTES or len(set(columns)) < len(columns):
+        message = f"Expected 1 to {MAX_ATTRIBUTES} different sensitive columns; got {', '.join(columns)}."
+        findings.append(Finding("sensitive-columns", "error", message, "Name fewer of them."))
     seen: dict[str, str] = {}
     for part, name in parts:
         if name is None:
@@ -119,39 +183,3 @@ def _column_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
         message = "No profile attribute is left besides the sensitive, label and ignored columns."
         findings.append(Finding("no-attributes", "error", message, "Ignore fewer columns."))
     return findings
-
-
-def _group_findings(column: pd.Series[Any], roles: ColumnRoles) -> list[Finding]:
-    def wrong(code: str, message: str, remedy: str = "") -> list[Finding]:
-        return [Finding(code, "error", message, remedy, column=roles.sensitive)]
-
-    if roles.cut is not None:
-        if roles.groups is not None:
-            return wrong("two-groupings", "Groups are given by values or by a cut point, not by both.", "Drop one.")
-        return [] if np.isfinite(roles.cut) else wrong("bad-cut", "The cut point must be a finite number.")
-    if roles.groups is None:
-        values = _distinct(column)
-        if len(values) == 2:
-            return []
-        counted = f"{len(values)} {'value' if len(values) == 1 else 'values'}"
-        remedy = "There is nobody to compare with." if len(values) < 2 else "Pick the two groups to compare."
-        return wrong("no-groups", f"The sensitive column '{roles.sensitive}' has {counted} ({listed(column)}).", remedy)
-    if len(roles.groups) not in (1, 2):
-        return wrong("no-groups", f"Expected one or two group values; got {len(roles.groups)}.")
-    if len(roles.groups) == 2 and (
-        roles.groups[0] == roles.groups[1]
-        or (matches(column, roles.groups[0]) & matches(column, roles.groups[1])).any()
-    ):
-        return wrong("same-group", f"The two groups must differ; '{roles.groups[0]}' and '{roles.groups[1]}' do not.")
-    return [
-        finding
-        for group in roles.groups
-        if not matches(column, group).any()
-        for finding in wrong(
-            "unknown-group", f"No row of '{roles.sensitive}' holds the group '{group}'; it holds {listed(column)}."
-        )
-    ]
-
-
-def _distinct(column: pd.Series[Any]) -> list[Any]:
-    return sorted(column.dropna().unique(), key=lambda value: (str(type(value)), value))

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cfad_core.data.columns import as_texts, unreadable
 from cfad_core.data.findings import Finding, refuse_errors
-from cfad_core.data.groups import Groups, listed, matches
+from cfad_core.data.groups import OUTSIDE, listed, matches
 from cfad_core.data.kinds import MAX_LEVELS, kind_named, kind_of
-from cfad_core.data.roles import ColumnRoles, role_findings, settle_groups
+from cfad_core.data.roles import ColumnRoles, role_findings, settle_groups, state_codes
 
 MIN_GROUP_ROWS = 30
 MIN_TRAINING_ROWS = 100
@@ -23,6 +23,7 @@ _MOSTLY_NUMBERS = 0.9
 _MOSTLY_MISSING = 0.5
 _MIN_KNOWN = 10  # cells, so that both the rows to learn from and those to judge have some
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
+_MOST_NAMED = 8  # values of a group
 _ROWS_A_VALUE = 20  # on average, for a column that determines another one exactly to mean something
 
 
@@ -33,7 +34,7 @@ class Validation:
     Attributes
     ----------
     findings : errors first
-    roles : with the two groups settled; None if the roles do not fit the table
+    roles : with the groups settled; None if the roles do not fit the table
     """
 
     findings: tuple[Finding, ...]
@@ -50,7 +51,7 @@ class Validation:
         return self.roles is not None and not self.errors
 
     def usable_roles(self) -> ColumnRoles:
-        """The roles, with the two groups settled.
+        """The roles, with the groups settled.
 
         Raises
         ------
@@ -74,7 +75,7 @@ def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None 
     if any(finding.code == "duplicate-columns" for finding in findings):
         return Validation(tuple(findings), None)
     if findings:  # the other columns can be checked all the same
-        special = {roles.sensitive, roles.label, *roles.ignore}
+        special = {*roles.sensitive_columns, roles.label, *roles.ignore}
         others = [name for name in table.columns if name not in special]
         return Validation((*findings, *(f for name in others for f in column_findings(table[name]))), None)
     roles = settle_groups(table, roles)
@@ -86,14 +87,15 @@ def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None 
 
 
 def _table_findings(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Finding]:
-    signs = roles.grouping.signs(table[roles.sensitive])
-    inside = table[signs != 0.0]
+    kept = state_codes(table, roles.groupings) != OUTSIDE
+    inside = table[kept]
     return [
-        *_rows_outside(signs, roles.grouping, roles.sensitive, "rows"),
-        *_size_findings(signs, roles.grouping, roles.sensitive),
+        *_rows_outside(table, roles, "rows"),
+        *_merged(table, roles),
+        *_size_findings(inside, roles),
         *_label_findings(inside, roles, test),
         *(finding for name in roles.features(table) for finding in column_findings(inside[name])),
-        *_copies(inside, roles, signs[signs != 0.0]),
+        *_copies(inside, roles),
         *_duplicates(inside, roles),
     ]
 
@@ -141,31 +143,55 @@ def _category_findings(cells: pd.Series[Any], name: str) -> list[Finding]:
     return []
 
 
-def _rows_outside(signs: NDArray[np.float64], groups: Groups, sensitive: str, which: str) -> list[Finding]:
-    outside = int((signs == 0.0).sum())
-    if not outside:
-        return []
-    first, second = groups.names
-    message = (
-        f"{outside} of {len(signs)} {which} are left out: their '{sensitive}' is neither '{first}' nor '{second}'."
-    )
-    return [Finding("rows-outside-groups", "info", message, column=sensitive, count=outside)]
-
-
-def _size_findings(signs: NDArray[np.float64], groups: Groups, sensitive: str) -> list[Finding]:
+def _rows_outside(table: pd.DataFrame, roles: ColumnRoles, which: str) -> list[Finding]:
+    """About rows that belong to no group, by attribute."""
     findings = []
-    total = int((signs != 0.0).sum())
-    for sign, group in zip((-1.0, 1.0), groups.names, strict=True):
-        rows = int((signs == sign).sum())
-        if rows < MIN_GROUP_ROWS:
-            message = f"Group '{group}' of '{sensitive}' has {rows} rows; at least {MIN_GROUP_ROWS} are needed."
-            remedy = "Add more rows, or compare larger groups."
-            findings.append(Finding("small-group", "error", message, remedy, sensitive, rows))
-        elif rows < _SMALL_GROUP * total:
-            message = f"Group '{group}' of '{sensitive}' has {rows} of {total} rows: few to learn from."
-            findings.append(Finding("small-group", "warning", message, "", sensitive, rows))
+    for groups in roles.groupings:
+        outside = int((groups.codes(table[groups.column]) == OUTSIDE).sum())
+        if not outside:
+            continue
+        names = [f"'{name}'" for name in groups.names]
+        none = f"neither {names[0]} nor {names[1]}" if len(names) == 2 else f"none of {', '.join(names)}"
+        message = f"{outside} of {len(table)} {which} are left out: their '{groups.column}' is {none}."
+        findings.append(Finding("rows-outside-groups", "info", message, column=groups.column, count=outside))
+    return findings
+
+
+def _merged(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
+    """About groups of several values, where these are not numbers: which, and how many people have each."""
+    findings = []
+    for groups in roles.groupings:
+        if groups.cuts or (len(groups.names) == 2 and () in groups.values):  # noqa: PD011 - no table
+            continue  # "not a" says it all
+        column = table[groups.column]
+        codes = groups.codes(column)
+        for k, values in enumerate(groups.values):
+            counts = as_texts(column[codes == k]).value_counts()
+            if len(values) == 1 or len(counts) < 2:
+                continue
+            held = ", ".join(f"'{value}' ({count})" for value, count in counts.head(_MOST_NAMED).items())
+            more = f" and {len(counts) - _MOST_NAMED} more" if len(counts) > _MOST_NAMED else ""
+            message = f"Group '{groups.names[k]}' of '{groups.column}' takes together {held}{more}."
+            findings.append(Finding("merged-values", "info", message, column=groups.column, count=int(counts.sum())))
+    return findings
+
+
+def _size_findings(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
+    findings, total = [], len(inside)
+    for groups in roles.groupings:
+        codes = groups.codes(inside[groups.column])
+        for k, group in enumerate(groups.names):
+            rows = int((codes == k).sum())
+            if rows < MIN_GROUP_ROWS:
+                message = f"Group '{group}' of '{groups.column}' has {rows} rows; at least {MIN_GROUP_ROWS} are needed."
+                remedy = "Add more rows, or compare larger groups."
+                findings.append(Finding("small-group", "error", message, remedy, groups.column, rows))
+            elif rows < _SMALL_GROUP * total:
+                message = f"Group '{group}' of '{groups.column}' has {rows} of {total} rows: few to learn from."
+                findings.append(Finding("small-group", "warning", message, "", groups.column, rows))
     if total < MIN_TRAINING_ROWS:
-        message = f"There are {total} rows in the two groups; at least {MIN_TRAINING_ROWS} are needed."
+        which = "two groups" if [len(groups.names) for groups in roles.groupings] == [2] else "groups"
+        message = f"There are {total} rows in the {which}; at least {MIN_TRAINING_ROWS} are needed."
         findings.append(Finding("few-rows", "error", message, "Add more rows.", count=total))
     elif total < _FEW_ROWS:
         message = f"{total} rows are few: the learned graph, and all that rests on it, is uncertain."
@@ -196,10 +222,13 @@ def _label_findings(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame
     return findings
 
 
-def _copies(inside: pd.DataFrame, roles: ColumnRoles, signs: NDArray[np.float64]) -> list[Finding]:
-    """Attributes that determine the label, or the group, exactly."""
+def _copies(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
+    """Attributes that determine the label, or a group, exactly."""
     findings = []
-    targets: list[tuple[NDArray[Any], str, str]] = [(signs, f"the group of '{roles.sensitive}'", "sensitive-copied")]
+    targets: list[tuple[NDArray[Any], str, str]] = [
+        (groups.codes(inside[groups.column]), f"the group of '{groups.column}'", "sensitive-copied")
+        for groups in roles.groupings
+    ]
     if roles.label is not None:
         targets.append((matches(inside[roles.label], str(roles.anomaly)), f"the label '{roles.label}'", "label-leak"))
     for name in roles.features(inside):
@@ -221,7 +250,7 @@ def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
 
 
 def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
-    columns = [roles.sensitive, *([roles.label] if roles.label else []), *roles.features(inside)]
+    columns = [*roles.sensitive_columns, *([roles.label] if roles.label else []), *roles.features(inside)]
     count = int(inside[columns].duplicated().sum())
     if not count:
         return []
@@ -231,18 +260,20 @@ def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
 
 
 def _test_findings(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
-    needed = [roles.sensitive, *([roles.label] if roles.label is not None else []), *roles.features(table)]
+    needed = [*roles.sensitive_columns, *([roles.label] if roles.label is not None else []), *roles.features(table)]
     missing = [str(name) for name in needed if name not in test.columns]
     if missing:
         message = f"The test table lacks columns of the training table: {', '.join(missing[:10])}."
         return [Finding("test-columns", "error", message, "Add them, or ignore them.", count=len(missing))]
-    signs = roles.grouping.signs(test[roles.sensitive])
-    findings = _rows_outside(signs, roles.grouping, roles.sensitive, "test rows")
-    if not (signs != 0.0).any():
-        message = f"No test row belongs to one of the groups {' and '.join(repr(n) for n in roles.grouping.names)}."
-        findings.append(Finding("no-test-rows", "error", message, "Add rows of these groups.", roles.sensitive))
+    inside = state_codes(test, roles.groupings) != OUTSIDE
+    findings = _rows_outside(test, roles, "test rows")
+    if not inside.any():
+        names = " and ".join(repr(name) for groups in roles.groupings for name in groups.names)
+        message = f"No test row belongs to one of the groups {names}."
+        column = roles.sensitive_columns[0]
+        findings.append(Finding("no-test-rows", "error", message, "Add rows of these groups.", column))
     if roles.label is not None and not test[roles.label].isna().any():
-        found = matches(test[roles.label], str(roles.anomaly))[signs != 0.0]
+        found = matches(test[roles.label], str(roles.anomaly))[inside]
         if len(found) and (found.all() or not found.any()):
             kind = "anomalies" if found.all() else "normal"
             message = f"All {len(found)} test rows are {kind} by '{roles.label}': F1 and AUC are undefined."

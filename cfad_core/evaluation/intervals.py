@@ -179,8 +179,8 @@ class ResampledScores:
         names = np.unique(self._people[0][2])
         if len(names) < 2:
             return None
-        people, samples = self._people, self._samples()
-        whole, sampled = (np.array([_distance(*one, names) for one in some]) for some in (people, samples))
+        whole = np.array([_distance(*one, names) for one in self._people])
+        sampled = np.array([_distance(*one, names) for one in self._samples()])
         return interval(np.clip(2.0 * whole - sampled, 0.0, 1.0))
 
     def _of_curves(self, threshold: Floats, value: Callable[[Outcomes], Floats]) -> Floats:
