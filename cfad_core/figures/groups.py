@@ -85,7 +85,7 @@ def _people(n: int | None) -> str:
 
 
 def _range(found: Interval) -> str:
-    return f"90 % interval {percent(found.low)} to {percent(found.high)}"
+    return f"interval {percent(found.low)} to {percent(found.high)}"
 
 
 def _unknown_cells(pairs: list[Pair], says: list[str]) -> go.Scatter:

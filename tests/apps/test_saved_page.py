@@ -34,7 +34,7 @@ def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], 
         for methods in (("pca",), ("iforest",)):
             config = FULL.replace(methods=methods)
             audit = finish(store, people(), ROLES, config, methods[0])
-    app = visit("8_Saved_audits.py")
+    app = visit("9_Saved_audits.py")
     assert not app.exception, app.exception
     assert "no method in common" in said(app)
     for page in RESULT_PAGES:  # and every page can do without AE, CFAD and twin scoring
