@@ -105,7 +105,8 @@ def _matrix(result: AuditResult, table: PairTable) -> None:
     absent = " Groups that are not compared have no cell." if len(table.pairs) < every else ""
     st.caption(
         "Each cell: of the people of the row's group, the share whose outcome would change, had they belonged to the "
-        f"column's group; darker is more, the frame marks the highest.{absent} {percent(any_other.ratio)} of people{ends} have another outcome in at least one other group.",
+        f"column's group; darker is more, the frame marks the highest.{absent} "
+        f"{percent(any_other.ratio)} of people{ends} have another outcome in at least one other group.",
         help=HELP["simultaneous interval"],
     )
 
