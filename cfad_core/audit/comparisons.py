@@ -296,7 +296,7 @@ def _columns(comparison: Comparison) -> NDArray[np.intp]:
     moves = np.array(comparison.moves)
     by_group = [
         [number for number in range(len(moves)) if comparison.compared[group, comparison.other(group, number)]]
-        for group in np.flatnonzero(comparison.compared.any(axis=1))
+        for group in np.flatnonzero(comparison.compared.any(axis=1)).tolist()
     ]
     most = max(len(some) for some in by_group)
     return np.array([[moves[some[k % len(some)]] for k in range(most)] for some in by_group], dtype=np.intp)

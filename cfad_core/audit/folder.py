@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, plan_of
 from cfad_core.audit.notices import RESULT_CODES
-from cfad_core.audit.report import MethodScores
+from cfad_core.audit.report import MethodReport, MethodScores
 from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
 from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.audit.stability_files import Judged, load_stability, read_judged, save_arrays, save_stability
@@ -29,6 +29,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.files import staged_folder
+from cfad_core.core.formats import suppressed_size
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
@@ -53,7 +54,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "n_train": made.n_train,
         "n_train_normal": made.n_train_normal,
         "n_test": len(result.people.row),
-        "groups": {name: int(rows.sum()) for name, rows in result.groups.items()},
+        "groups": {name: suppressed_size(int(rows.sum())) for name, rows in result.groups.items()},
         "comparisons": [_comparison(result, one) for one in result.plan.comparisons],
         "judge": "true twins" if result.people.truth is not None else "causal models of other rows",
         "judges": result.judges,
@@ -87,10 +88,23 @@ def _comparison(result: AuditResult, comparison: Comparison) -> dict[str, Any]:
     seen = result.seen(comparison.name)
     return {
         "name": comparison.name,
-        "groups": {name: int(rows.sum()) for name, rows in seen.groups.items()},
+        "groups": {name: suppressed_size(int(rows.sum())) for name, rows in seen.groups.items()},
         "checks": seen.checks[0].to_dict() if seen.checks else None,
         "affected": list(result.model.affected_by([result.model.attributes[s] for s in comparison.attributes])),
-        "methods": {method: report.to_dict() for method, report in seen.reports.items()},
+        "methods": {
+            method: _headline(report) | result.group_report(method, comparison.name).to_dict()
+            for method, report in seen.reports.items()
+        },
+    }
+
+
+def _headline(report: MethodReport) -> dict[str, Any]:
+    found = report.changing_ratio_interval(report.threshold)
+    return {
+        "changing_ratio": report.metrics.changing_ratio,
+        "interval": None if found is None else dataclasses.asdict(found),
+        "model_error": report.model_error(report.threshold),
+        "verdict": report.verdict,
     }
 
 

@@ -19,7 +19,7 @@ from cfad_core.evaluation.densities import Densities, Distances, distances, scor
 from cfad_core.evaluation.draws import monte_carlo_error
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Difference, Interval, Intervals, ResampledScores, difference, interval
-from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate
+from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate, suppressed
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
 from cfad_core.evaluation.verdict import evidence_lines, verdict
 
@@ -414,7 +414,7 @@ class MethodReport:
         """For ``audit.json``."""
         found: dict[str, Any] = {
             "threshold": self.threshold,
-            "metrics": dataclasses.asdict(self.metrics),
+            "metrics": dataclasses.asdict(self.metrics) | {"groups": suppressed(self.metrics.groups)},
             "curve": self.quantile_curve,
             "verdict": self.verdict,
         }

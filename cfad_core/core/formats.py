@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+SMALLEST_GROUP = 10  # people; numbers about fewer may tell who they are, and do not leave the program
+HIDDEN_SIZE = f"<{SMALLEST_GROUP}"
+
 
 def percent(share: float | None, digits: int = 1) -> str:
     """``12.3 %``; ``n/a`` where it is undefined."""
@@ -18,6 +21,11 @@ def rounded_percent(share: float) -> str:
 def share_of_people(share: float) -> str:
     """``1.2 %``; ``under 0.1 %`` where that would be 0.0 %."""
     return "under 0.1 %" if 0.0 < share < 0.001 else percent(share)
+
+
+def suppressed_size(n: int) -> int | str:
+    """How many people a group has, as it may leave the program: ``<10`` where the number may tell who they are."""
+    return HIDDEN_SIZE if 0 < n < SMALLEST_GROUP else n
 
 
 def percent_range(low: float, high: float) -> str:

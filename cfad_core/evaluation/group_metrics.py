@@ -24,30 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Bools, Floats
-from cfad_core.core.formats import number, percent
+from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, number, percent
 from cfad_core.evaluation.auc_draws import auc_with_draws
 from cfad_core.evaluation.extremes import Comparison, Estimate, Spread, comparison, estimate, spread
 from cfad_core.evaluation.intervals import ENOUGH
-from cfad_core.evaluation.metrics import GROUP_METRICS
+from cfad_core.evaluation.metrics import CELLS, GROUP_METRICS, Rate, defined
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COMPARED = tuple(name for name, metric in GROUP_METRICS.items() if metric.compared)
 """The metrics that a table has besides ``n`` and ``n_anomaly``."""
-SMALLEST_GROUP = 10  # people; numbers about fewer may tell who they are
-HIDDEN_SIZE = f"<{SMALLEST_GROUP}"
 RESAMPLES = 500
-
-_TP, _FP, _FN, _TN = range(4)
-# By metric, the counts that it counts, and those that it counts them among
-_RATES: dict[str, tuple[list[int], list[int]]] = {
-    "flag_rate": ([_TP, _FP], [_TP, _FP, _FN, _TN]),
-    "precision": ([_TP], [_TP, _FP]),
-    "true_positive_rate": ([_TP], [_TP, _FN]),
-    "false_positive_rate": ([_FP], [_FP, _TN]),
-    "false_negative_rate": ([_FN], [_FN, _TP]),
-}
+_FLAGGED = Rate(("true_positive", "false_positive"), among=CELLS)
+_RATES = {name: metric.of for name, metric in GROUP_METRICS.items() if isinstance(metric.of, Rate)}
 
 
 @dataclass(frozen=True)
@@ -255,9 +245,8 @@ class GroupScores:
         counts = np.array([true, false, len(anomalies) - true, len(normal) - false], dtype=np.float64)
         unknown = np.array([0.5, 0.5, 0.5, 0.5] if self.is_labelled else [0.0, 1.0, 0.0, 1.0])
         drawn = rng.multinomial(n, (counts + unknown) / (n + 2.0), self.resamples).astype(np.float64)
-        for name in _RATES if self.is_labelled else ("flag_rate",):
-            value = float(_rate(name, counts))
-            values[name], draws[name] = None if np.isnan(value) else value, _rate(name, drawn)
+        for name, rate in {"flag_rate": _FLAGGED, **(_RATES if self.is_labelled else {})}.items():
+            values[name], draws[name] = defined(rate.of_counts(counts)), rate.of_counts(drawn)
         values["auc_roc"], draws["auc_roc"] = self._auc[k]
         known = {name: some for name, some in draws.items() if values[name] is not None}
         return Group(
@@ -330,14 +319,6 @@ def _sorted_groups(
 
 def _above(ascending: Floats, threshold: float) -> int:
     return int(len(ascending) - np.searchsorted(ascending, threshold, side="right"))
-
-
-def _rate(metric: str, counts: Floats) -> Floats:
-    """From counts (..., 4); nan where there is nobody to count."""
-    of, among = _RATES[metric]
-    with np.errstate(invalid="ignore"):
-        rate: Floats = counts[..., of].sum(axis=-1) / counts[..., among].sum(axis=-1)
-    return rate
 
 
 def _size(group: Group) -> int | str:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from cfad_core.core.arrays import Bools, Floats
-from cfad_core.core.formats import percent_range, share_of_people
+from cfad_core.core.formats import SMALLEST_GROUP, percent_range, share_of_people
 from cfad_core.evaluation.intervals import Interval, draw_people, interval, with_unknown
-from cfad_core.evaluation.pair_table import FEWEST_SHOWN
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Interaction:
 
     def suppressed(self) -> Interaction:
         """As it may leave the program: nothing about fewer than 10 people."""
-        if self.n is None or not 0 < self.n < FEWEST_SHOWN:
+        if self.n is None or not 0 < self.n < SMALLEST_GROUP:
             return self
         return Interaction(self.threshold, None, *(Share() for _ in range(5)))
 

@@ -4,14 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from cfad_core.core.arrays import Floats
+from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP
 from cfad_core.evaluation.outcomes import Outcomes, ScoreCurve
 
 Value: TypeAlias = float | None
+
+
+Cell: TypeAlias = Literal["true_positive", "false_positive", "false_negative", "true_negative"]
+CELLS: tuple[Cell, ...] = get_args(Cell)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of the people of some cells of the confusion matrix.
+
+    Attributes
+    ----------
+    of, among : the cells that are counted, and those that they are counted among
+    """
+
+    of: tuple[Cell, ...]
+    among: tuple[Cell, ...]
+
+    def __call__(self, _: ScoreCurve, at: Outcomes) -> Value:
+        """Of one group at a threshold; None where there is nobody to count, or no label."""
+        return defined(self.of_counts(np.array([getattr(at, cell) for cell in CELLS], dtype=np.float64)))
+
+    def of_counts(self, counts: Floats) -> Floats:
+        """From counts (..., 4) of all cells; nan where there is nobody to count."""
+        of, among = ([CELLS.index(cell) for cell in some] for some in (self.of, self.among))
+        with np.errstate(invalid="ignore"):
+            rate: Floats = counts[..., of].sum(axis=-1) / counts[..., among].sum(axis=-1)
+        return rate
 
 
 @dataclass(frozen=True)
@@ -36,23 +65,8 @@ class GroupMetric:
     difference: str = ""
 
 
-def true_positive_rate(_: ScoreCurve, at: Outcomes) -> Value:
-    return _rate(at.true_positive, at.false_negative)
-
-
-def false_positive_rate(_: ScoreCurve, at: Outcomes) -> Value:
-    return _rate(at.false_positive, at.true_negative)
-
-
-def false_negative_rate(_: ScoreCurve, at: Outcomes) -> Value:
-    return _rate(at.false_negative, at.true_positive)
-
-
-def precision(_: ScoreCurve, at: Outcomes) -> Value:
-    return _rate(at.true_positive, at.false_positive)
-
-
-# A new metric is a function and a line here: pages, the command line and audit.json take them from this table
+# A new metric is an entry here: pages, the command line and audit.json take them from this table, and the draws of a
+# ``Rate`` follow from its cells
 GROUP_METRICS: dict[str, GroupMetric] = {
     "n": GroupMetric("people", "How many people of the group were judged.", lambda curve, _: curve.n, is_share=False),
     "n_anomaly": GroupMetric(
@@ -85,28 +99,28 @@ GROUP_METRICS: dict[str, GroupMetric] = {
     "precision": GroupMetric(
         "hit rate of the flags",
         "Share of the group's flagged people that are anomalies.",
-        precision,
+        Rate(("true_positive",), among=("true_positive", "false_positive")),
         compared=True,
         difference="A flag means less about the people of one group: more of them are flagged for nothing.",
     ),
     "true_positive_rate": GroupMetric(
         "anomalies flagged",
         "Share of the group's anomalies that are flagged.",
-        true_positive_rate,
+        Rate(("true_positive",), among=("true_positive", "false_negative")),
         compared=True,
         difference="Anomalies of one group are found more often.",
     ),
     "false_positive_rate": GroupMetric(
         "normal people flagged",
         "Share of the group's normal people that are flagged.",
-        false_positive_rate,
+        Rate(("false_positive",), among=("false_positive", "true_negative")),
         compared=True,
         difference="Normal people of one group are flagged more often.",
     ),
     "false_negative_rate": GroupMetric(
         "anomalies missed",
         "Share of the group's anomalies that are not flagged.",
-        false_negative_rate,
+        Rate(("false_negative",), among=("true_positive", "false_negative")),
         compared=True,
         difference="Anomalies of one group are missed more often.",
     ),
@@ -150,6 +164,14 @@ class Metrics:
     flag_rate_ratio: Value
     true_positive_rate_gap: Value
     false_positive_rate_gap: Value
+
+
+def suppressed(groups: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Any]]:
+    """The metrics of groups as they may leave the program: nothing about fewer than ten people."""
+    return {
+        name: dict.fromkeys(found) | {"n": HIDDEN_SIZE} if 0 < (found["n"] or 0) < SMALLEST_GROUP else dict(found)
+        for name, found in groups.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -221,11 +243,6 @@ def evaluate_group(curve: ScoreCurve, threshold: float, median: float) -> dict[s
 def defined(value: Floats | float) -> Value:
     """A plain number, or None where it is undefined."""
     return None if np.isnan(value) else float(value)
-
-
-def _rate(flagged: Floats, cleared: Floats) -> Value:
-    yes, no = float(flagged), float(cleared)
-    return yes / (yes + no) if yes + no > 0 else None  # nan > 0 is false: undefined without labels
 
 
 def _gap(values: list[Value]) -> Value:

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from cfad_core.core.arrays import Floats
-from cfad_core.core.formats import counted, percent_range, share_of_people
-from cfad_core.evaluation.bounds import Bounds
+from cfad_core.core.formats import SMALLEST_GROUP, counted, percent_range, share_of_people
+from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds
 from cfad_core.evaluation.intervals import Interval
-
-FEWEST_SHOWN = 10  # people of a group that numbers which leave the program may be about
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,13 @@ class Pair:
     interval: Interval | None = None
     simultaneous: Interval | None = None
     bounds: Bounds | None = None
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the flag rates of the two groups contradict the ratio: the causal model is wrong here."""
+        if self.ratio is None or self.bounds is None:
+            return False
+        return self.bounds.with_sampling(REFUTING_ERRORS).excludes(Interval(self.ratio, self.ratio))
 
 
 @dataclass(frozen=True)
@@ -130,10 +135,10 @@ class PairTable:
         10 people in all such groups together, what is known of all people is left out as well: it would be what is
         known of the others and of these few. Groups without people have nothing to hide.
         """
-        hidden = [n is None or 0 < n < FEWEST_SHOWN for n in self.n]
+        hidden = [n is None or 0 < n < SMALLEST_GROUP for n in self.n]
         if not any(hidden):
             return self
-        few = 0 < sum(n or 0 for n, hide in zip(self.n, hidden, strict=True) if hide) < FEWEST_SHOWN
+        few = 0 < sum(n or 0 for n, hide in zip(self.n, hidden, strict=True) if hide) < SMALLEST_GROUP
         nothing = AnyOther(None)
         return dataclasses.replace(
             self,
@@ -195,4 +200,9 @@ def worst_line(table: PairTable, attribute: str) -> str:
         return f"{text}; the uncertainty was not measured."
     allowing = f", allowing for looking at {pairs}" if table.looked_at > 1 else ""
     text = f"{text} ({percent_range(worst.simultaneous.low, worst.simultaneous.high)}{allowing})."
-    return f"{text} {counted(len(table.rivals), 'other pair')} may be as high." if table.rivals else text
+    if table.rivals:
+        text = f"{text} {counted(len(table.rivals), 'other pair')} may be as high."
+    if worst.is_impossible and worst.bounds is not None:
+        most = worst.bounds.with_sampling(REFUTING_ERRORS)
+        return f"{text} This is a guess: the flag rates of the two groups allow {percent_range(most.low, most.high)}."
+    return text
