@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
-from cfad_core.core.formats import number, percent
+from cfad_core.core.formats import HIDDEN_SIZE, number, percent
 from cfad_core.evaluation.extremes import Estimate
-from cfad_core.evaluation.group_metrics import HIDDEN_SIZE, Group, GroupTable, shown
+from cfad_core.evaluation.group_metrics import Group, GroupTable, shown
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.metrics import GROUP_METRICS, GroupMetric
 from cfad_core.evaluation.pair_table import Pair, PairTable
@@ -29,10 +29,10 @@ def pairs_figure(table: PairTable) -> go.Figure:
     The cell with the highest share is framed.
     """
     k, ratios = len(table.names), table.ratios()
-    says = [[""] * k for _ in range(k)]
+    says, cells = ([[""] * k for _ in range(k)] for _ in range(2))
     for pair in table.pairs:
         says[pair.source][pair.target] = _pair_says(table, pair)
-    cells = [["" if np.isnan(ratio) else _cell(ratio, k) for ratio in row] for row in ratios]
+        cells[pair.source][pair.target] = _cell(pair, k)
     largest = float(np.nanmax(ratios, initial=0.0))
     figure = go.Figure(
         go.Heatmap(
@@ -62,8 +62,12 @@ def pairs_figure(table: PairTable) -> go.Figure:
     return dressed(figure, min(_TALLEST, 190 + 44 * max(2, k)))
 
 
-def _cell(ratio: float, groups: int) -> str:
-    return percent(ratio, 1 if groups <= _ROOMY or 0.0 < ratio < 0.0995 else 0)
+def _cell(pair: Pair, groups: int) -> str:
+    """The number of a cell, with a question mark where the flag rates contradict it."""
+    if pair.ratio is None:
+        return ""
+    text = percent(pair.ratio, 1 if groups <= _ROOMY or 0.0 < pair.ratio < 0.0995 else 0)
+    return f"{text} ?" if pair.is_impossible else text
 
 
 def _pair_says(table: PairTable, pair: Pair) -> str:
@@ -77,6 +81,8 @@ def _pair_says(table: PairTable, pair: Pair) -> str:
         lines.append(_range(pair.interval))
     if pair.bounds is not None:
         lines.append(f"flag rates alone allow {percent(pair.bounds.low)} to {percent(pair.bounds.high)}")
+    if pair.is_impossible:
+        lines.append("which this number contradicts: it is a guess")
     return "<br>".join(lines)
 
 

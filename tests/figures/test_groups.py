@@ -53,6 +53,14 @@ def test_a_cell_says_what_it_was_counted_on_and_how_certain_it_is() -> None:
     assert pairs_figure(races().suppressed()).data[1].hovertext[1].split("<br>")[1] == "n &lt;10"
 
 
+def test_a_pair_that_the_flag_rates_contradict_is_a_guess() -> None:
+    pairs = (Pair(0, 1, 500, 0.01, bounds=Bounds(0.3, 0.5, 0.001)), Pair(1, 0, 500, 0.4, bounds=Bounds(0.3, 0.5)))
+    one = AnyOther(500, 0.2)
+    cells = pairs_figure(PairTable(0.5, ("a", "b"), (500, 500), pairs, one, (one, one))).data[0]
+    assert (cells.text[0][1], cells.text[1][0]) == ("1.0 % ?", "40.0 %")
+    assert cells.hovertext[0][1].endswith("allow 30.0 % to 50.0 %<br>which this number contradicts: it is a guess")
+
+
 def test_nothing_is_framed_where_nothing_changes() -> None:
     pairs = (Pair(0, 1, 5, 0.0), Pair(1, 0, 5, 0.0))
     figure = pairs_figure(PairTable(0.5, ("a", "b"), (5, 5), pairs, AnyOther(10, 0.0), (AnyOther(5, 0.0),) * 2))

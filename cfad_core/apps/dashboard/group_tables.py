@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from cfad_core.core.formats import number, percent
+from cfad_core.core.formats import HIDDEN_SIZE, number, percent
 from cfad_core.evaluation.bounds import Bounds
 from cfad_core.evaluation.extremes import Comparison, Estimate
-from cfad_core.evaluation.group_metrics import HIDDEN_SIZE, GroupTable, shown
+from cfad_core.evaluation.group_metrics import GroupTable, shown
 from cfad_core.evaluation.interaction import Interaction
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.metrics import GROUP_METRICS, GroupMetric
@@ -102,7 +102,7 @@ def pairs_shown(table: PairTable) -> pd.DataFrame:
             "only the person flagged": percent(pair.newly_cleared),
             ALONE: _span(pair.interval),
             TOGETHER: _span(pair.simultaneous),
-            ALLOWED: _span(pair.bounds),
+            ALLOWED: _span(pair.bounds) + (", which contradicts it" if pair.is_impossible else ""),
         }
         for pair in sorted(table.pairs, key=lambda pair: -1.0 if pair.ratio is None else pair.ratio, reverse=True)
     ]

@@ -27,9 +27,9 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import span
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.formats import counted, percent
+from cfad_core.core.formats import SMALLEST_GROUP, counted, percent
 from cfad_core.evaluation.group_lines import gap_line, impact_line
-from cfad_core.evaluation.group_metrics import SMALLEST_GROUP, GroupTable
+from cfad_core.evaluation.group_metrics import GroupTable
 from cfad_core.evaluation.interaction import Interaction, cancelling_line, interaction_line
 from cfad_core.evaluation.metrics import GROUP_METRICS, evaluate_group
 from cfad_core.evaluation.pair_table import PairTable, worst_line
@@ -102,10 +102,12 @@ def _matrix(result: AuditResult, table: PairTable) -> None:
     any_other = table.any_other
     ends = "" if any_other.interval is None else f" ({span(any_other.interval)})"
     every = len(table.names) * (len(table.names) - 1)
-    absent = " Groups that are not compared have no cell." if len(table.pairs) < every else ""
+    notes = " Groups that are not compared have no cell." if len(table.pairs) < every else ""
+    if any(pair.is_impossible for pair in table.pairs):
+        notes += " A question mark: the flag rates of the two groups contradict it, so it is a guess."
     st.caption(
         "Each cell: of the people of the row's group, the share whose outcome would change, had they belonged to the "
-        f"column's group; darker is more, the frame marks the highest.{absent} "
+        f"column's group; darker is more, the frame marks the highest.{notes} "
         f"{percent(any_other.ratio)} of people{ends} have another outcome in at least one other group.",
         help=HELP["simultaneous interval"],
     )

@@ -13,8 +13,7 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.formats import percent
-from cfad_core.evaluation.group_metrics import SMALLEST_GROUP
+from cfad_core.core.formats import SMALLEST_GROUP, percent
 from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
 from cfad_core.runs.model import AuditRecord
