@@ -23,6 +23,8 @@ Score = Callable[[Floats], dict[str, Floats]]
 
 STAGE = "judging"
 MOST_JUDGED = 10_000  # people: sampling noise is then below the models' own
+_LEAST_JUDGED = 2_500  # of them, however many groups there are
+_MOST_WORLDS = 40  # moves of each person times groups that each twin is scored in; beyond, fewer people are judged
 _MOST_RETURNED = 2_500  # of them, who go there and back
 UNSEEN = 1_000_000  # of a person's possible twins, the first that no detector scores with
 _PERSONS_ERROR = 0.125  # standard error, by drawing alone, that one person's probability may have at worst
@@ -53,19 +55,19 @@ def judge_people(
     models: Sequence[CausalModel], factual: Floats, plan: Plan, score: Score, seed: int, progress: Progress
 ) -> Judgement:
     """Twins of people (n, d) by every model for every move, and there and back by each pair of neighbours."""
-    people = sample_of(np.arange(len(factual)), MOST_JUDGED, np.random.default_rng([seed, 3]))
+    people = sample_of(np.arange(len(factual)), most_judged(plan), np.random.default_rng([seed, 3]))
     judged, went = factual[people], evenly(len(people), _MOST_RETURNED)
     state, draws, moves = plan.states.of_codes(judged[:, 0]), draws_of(len(models)), range(len(plan.moves))
     found: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
     by_same: list[dict[str, Floats]] = []
-    steps = len(models) * draws * len(moves)
+    steps = len(models) * draws
     for b, model in enumerate(models):
         twins_of = model.possible_twins(judged)
         for draw in range(draws):
-            for move in moves:
-                found.append(score(twins_of(draw, to=plan.targets(state, move, b * draws + draw))))
-                progress.tick(STAGE, len(found), steps)
+            worlds = [twins_of(draw, to=plan.targets(state, move, b * draws + draw)) for move in moves]
+            found.append(score(np.concatenate(worlds)))  # all at once: detectors score blocks of rows
+            progress.tick(STAGE, len(found), steps)
         if b % 2 == 0 and b + 1 < len(models):
             for twins in _some_twins(model, judged[went], plan, turn=b // 2):
                 back = state[went]
@@ -73,10 +75,10 @@ def judge_people(
                 by_same.append(score(model.twins(twins, to=back)))
     return Judgement(
         people=people.astype(np.int64),
-        twin_scores=_by_method(found, len(moves)),
+        twin_scores=_by_method(found, len(moves), len(judged)),
         went=went.astype(np.int64),
-        returned=_by_method(returned, len(plan.comparisons)),
-        returned_by_same=_by_method(by_same, len(plan.comparisons)),
+        returned=_by_method(returned, len(plan.comparisons), len(went)),
+        returned_by_same=_by_method(by_same, len(plan.comparisons), len(went)),
     )
 
 
@@ -87,12 +89,22 @@ def _some_twins(model: CausalModel, people: Floats, plan: Plan, turn: int) -> It
         yield twins_of(0, to=plan.in_turn(state, comparison, turn))
 
 
-def _by_method(found: Sequence[dict[str, Floats]], parts: int) -> dict[str, Floats]:
-    """Scores (k, parts, m) of each method, of k times as many."""
+def _by_method(found: Sequence[dict[str, Floats]], parts: int, people: int) -> dict[str, Floats]:
+    """Scores (k, parts, people) of each method, which are given one part after the other, in pieces of any size."""
     return {
-        method: np.stack([one[method] for one in found]).reshape(-1, parts, len(found[0][method]))
+        method: np.concatenate([one[method] for one in found]).reshape(-1, parts, people)
         for method in (found[0] if found else {})
     }
+
+
+def most_judged(plan: Plan) -> int:
+    """How many people are judged at most.
+
+    Everybody has a twin for every move, and a detector that scores with the causal model makes twins of it in every
+    other state.
+    """
+    worlds = len(plan.moves) * plan.states.count
+    return max(_LEAST_JUDGED, MOST_JUDGED * _MOST_WORLDS // max(_MOST_WORLDS, worlds))
 
 
 def draws_of(models: int) -> int:

@@ -46,7 +46,8 @@ class TwinDetector:
         here = score_people(self.base, people) if base_score is None else base_score
 
         def of_one_draw(worlds: Sequence[Floats]) -> Floats:
-            return twin_score([here, *(score_people(self.base, twins) for twins in worlds)], self.rule)
+            there = score_people(self.base, np.concatenate(worlds))  # all at once: blocks of rows are then full
+            return twin_score([here, *np.split(there, len(worlds))], self.rule)
 
         return mean_over_draws(of_one_draw, people, self.causes, self.draws)
 
