@@ -23,7 +23,7 @@ from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import tradeoff
-from cfad_core.apps.dashboard.views import choose_view
+from cfad_core.apps.dashboard.views import choose_view, compared_by
 from cfad_core.audit.result import AuditResult
 from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of, plain_methods
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
@@ -74,13 +74,14 @@ def more_methods(record: AuditRecord, result: AuditResult) -> None:
     )
 
 
-def over_seeds(record: AuditRecord) -> None:
+def over_seeds(record: AuditRecord, result: AuditResult) -> None:
     """How much of it is chance."""
     siblings = same_but_seed(record)
     if len(siblings) > 1:
         st.plotly_chart(comparison_figure(spread(siblings)), width="stretch", key="spread")
         st.caption(
-            f"{len(siblings)} audits of this table that differ by their seed alone; bars are one standard deviation."
+            f"{len(siblings)} audits of this table that differ by their seed alone{compared_by(result)}; bars are one "
+            "standard deviation."
         )
     else:
         st.caption("Run this audit with other seeds as well, and their mean and spread will appear here.")
@@ -127,7 +128,7 @@ here, seeds, settings, paper = st.tabs(["This audit", "Over seeds", "Sensitivity
 with here:
     this_audit(record, result)
 with seeds:
-    over_seeds(record)
+    over_seeds(record, result)
 with settings:
     if "cfad" in result.scores:
         polling = any_waits(record)

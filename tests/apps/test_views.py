@@ -210,3 +210,34 @@ def test_marks_in_the_address() -> None:
         assert read_mark(mark, plan) is None
     sex, race, both = plan.comparisons
     assert (len(pairs_of(sex)), len(pairs_of(race)), pairs_of(both)) == (1, 3, [])
+
+
+def test_the_graph_is_seen_from_what_is_compared(several: tuple[str, str], home: Path) -> None:
+    two = several[1]
+    with Store(home) as store:
+        result = store.result(two)
+    for mark, name, words in (
+        ("0", "group", "The diamond is group;"),
+        ("1", "region", "The diamond is region;"),
+        ("2", "group and region", "The diamonds are group and region;"),
+    ):
+        app = visit("3_Causal_graph.py", audit=two, groups=mark)
+        assert not app.exception, app.exception
+        seen = result.seen(name)
+        assert seen.stability is not None
+        assert words in said(app)
+        reached = next(table.value for table in app.dataframe if "reached in subsamples" in table.value)
+        assert set(reached["variable"]) == set(seen.stability.reach)
+        app.segmented_control(key=f"what-if-{two}").set_value("ae").run()
+        ratio = percent(seen.report("ae").metrics.changing_ratio)
+        assert f"With AE, the outcome changes for {ratio} of people." in said(app)
+        (cuts,) = seen.stability.edge_cuts
+        carried = next((table.value for table in app.dataframe if "share of the change" in table.value), None)
+        assert carried is None or {tuple(edge) for edge in carried[["cause", "effect"]].to_numpy()} == set(cuts.edges)
+
+
+def test_saved_audits_say_what_they_are_compared_by(several: tuple[str, str]) -> None:
+    app = visit("9_Saved_audits.py")
+    assert not app.exception, app.exception
+    assert "126 people judged, compared by group." in said(app)
+    assert "126 people judged. region reaches" in said(app)

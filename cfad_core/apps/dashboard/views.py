@@ -209,6 +209,13 @@ def reached(result: AuditResult) -> tuple[str, ...]:
     return result.model.affected_by(looked_at(result))
 
 
+def compared_by(result: AuditResult) -> str:
+    """``, compared by sex``: which comparison leads, where there are several; for Markdown."""
+    if len(result.plan.comparisons) == 1:
+        return ""
+    return f", compared by {as_text(result.plan.comparisons[0].name)}"
+
+
 def otherwise(result: AuditResult) -> str:
     """``had they belonged to the other group``, for Markdown."""
     return as_text(view_of(result).otherwise, 400)
