@@ -18,9 +18,9 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the tests' browser is used
 
+from cfad_core.audit.basis import MethodScores  # noqa: E402
 from cfad_core.audit.folder import save_audit  # noqa: E402
 from cfad_core.audit.judging import MOST_JUDGED  # noqa: E402
-from cfad_core.audit.report import MethodScores  # noqa: E402
 from cfad_core.audit.result import AuditResult, People  # noqa: E402
 from cfad_core.audit.run import run_audit  # noqa: E402
 from cfad_core.core.config import AuditConfig, DetectorConfig  # noqa: E402

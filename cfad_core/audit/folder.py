@@ -16,12 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
+from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, plan_of
 from cfad_core.audit.notices import RESULT_CODES
-from cfad_core.audit.report import MethodReport, MethodScores
+from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
 from cfad_core.audit.shared_twins import SharedTwins
+from cfad_core.audit.slicing import MethodSlices
 from cfad_core.audit.stability_files import Judged, load_stability, read_judged, save_arrays, save_stability
 from cfad_core.causal.files import load_model, save_model
 from cfad_core.causal.learning import CausalModel
@@ -63,6 +65,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "methods": {method: _method(result, method) for method in result.reports},
         "checks": result.checks[0].to_dict() if result.checks else None,
         "uncertainty": None if result.stability is None else _uncertainty(result),
+        "slices": {method: found.to_dict() for method, found in result.slices.items()},
         "detector": result.settings.to_dict(),
         "notices": [finding.to_dict() for finding in result.findings],
         "seconds": made.seconds,
@@ -212,6 +215,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
             n_train=text["n_train"],
             n_train_normal=text["n_train_normal"],
         ),
+        slices={method: MethodSlices.from_dict(found) for method, found in text.get("slices", {}).items()},
     )
 
 

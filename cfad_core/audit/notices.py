@@ -87,7 +87,8 @@ def _absent(variable: Variable, group: str, here: Floats, there: Floats) -> str 
     absent = [k for k in np.flatnonzero(expected >= _EXPECTED) if not (here == values[k]).all(axis=1).any()]
     if not absent:
         return None
-    return f"nobody of group '{group}' has '{variable.name}' = {listed([variable.level_of(values[k]) for k in absent])}"
+    levels = [variable.levels[code] for code in variable.level_codes(values[absent])]
+    return f"nobody of group '{group}' has '{variable.name}' = {listed(levels)}"
 
 
 def graph_notices(model: CausalModel, config: AuditConfig) -> list[Finding]:

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cfad_core.audit.checks import ModelChecks
-from cfad_core.audit.comparisons import View
+from cfad_core.audit.basis import MethodScores, ReportBasis
 from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rates_bounds
@@ -24,75 +22,6 @@ from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
 from cfad_core.evaluation.verdict import evidence_lines, verdict
 
 _POINTS = 201  # of a curve on the screen, fewer where there are few people
-
-
-@dataclass(frozen=True)
-class MethodScores:
-    """Scores of one method: higher = more anomalous.
-
-    Attributes
-    ----------
-    train : of the rows the threshold is taken from
-    factual : (n,), of the test people as they are
-    twins : (k, n), of the twins that are shown: one in each of k other groups
-    truth : (n,), of their true twins, where these are known
-    judged : (R, k, m), of R possible twins of each judged person in each of k other groups, by causal models that the
-        detector does not know: those of one model next to each other
-    """
-
-    train: Floats
-    factual: Floats
-    twins: Floats
-    truth: Floats | None
-    judged: Floats
-
-    @property
-    def counterfactual(self) -> Floats:
-        """(n,), of the twins that are shown: where there are several other groups, in the first."""
-        return np.asarray(self.twins[0])
-
-    def seen(self, view: View, judged: NDArray[np.int64]) -> MethodScores:
-        """Of one view of an audit whose judged people have these positions (m,) among all."""
-        return MethodScores(
-            train=self.train,
-            factual=self.factual[view.rows],
-            twins=view.take(self.twins),
-            truth=None if self.truth is None else self.truth[view.rows],
-            judged=view.take(self.judged, judged),
-        )
-
-
-@dataclass(frozen=True)
-class ReportBasis:
-    """What the reports of all methods share.
-
-    Attributes
-    ----------
-    view : who is compared with whom
-    is_anomaly : (n,), None without labels
-    judged : (m,), positions of the people whom other causal models judged
-    judges : how many such models there are
-    has_path : whether what is compared affects anything in the audit's own graph
-    is_additive : whether twins are the paper's, which need not be legal people
-    graph_was_given : rather than learned
-    quantile : of the training scores that sets the threshold
-    checks : whether the causal model passes its tests
-    """
-
-    view: View
-    is_anomaly: Bools | None
-    judged: NDArray[np.int64]
-    judges: int
-    has_path: bool
-    is_additive: bool
-    graph_was_given: bool
-    quantile: float
-    checks: ModelChecks | None
-
-    @property
-    def groups(self) -> dict[str, Bools]:
-        """Which of the people (n,) belong to each group."""
-        return self.view.groups
 
 
 @dataclass(frozen=True)
@@ -314,12 +243,12 @@ class MethodReport:
 
         The edge that carries it, and the span over assumptions, are known at the audit's own threshold only.
         """
-        metrics, basis, stability, checks = self.metrics_at(threshold), self.basis, self.stability, self.basis.checks
-        known: dict[str, Any] = {}
+        metrics, basis, stability = self.metrics_at(threshold), self.basis, self.stability
+        known = self._tests(threshold)
         bounds = self.bounds_at(threshold)
         wide = None if bounds is None else bounds.with_sampling(REFUTING_ERRORS)
         if stability is not None:
-            known = {
+            known |= {
                 "interval": self.changing_ratio_interval(threshold),
                 "model_error": self.model_error(threshold),
                 "halves_differ": self.halves_differ(threshold),
@@ -327,19 +256,6 @@ class MethodReport:
                 "graphs_without_path": stability.without_path,
                 "carrier": stability.edge_cuts[0].carrier(self.method) if threshold == self.threshold else None,
             }
-        if checks is not None:
-            known |= {
-                "twin_test": checks.twin_test,
-                "kept": checks.kept,
-                "unexplained": checks.unexplained,
-                "better_fit": checks.better_fit,
-                "selected_rows": checks.rows_were_selected,
-            }
-            if threshold == self.threshold and basis.view.pair is None:
-                known |= {
-                    "remaining": checks.remaining.get(self.method),
-                    "span": checks.span_of(self.method, metrics.changing_ratio),
-                }
         return Evidence(
             method=self.label,
             sensitive=basis.view.comparison.name,
@@ -354,6 +270,23 @@ class MethodReport:
             additive=basis.is_additive,
             **known,
         )
+
+    def _tests(self, threshold: float) -> dict[str, Any]:
+        """What the tests of the causal model found; nothing if they were not run."""
+        checks = self.basis.checks
+        if checks is None:
+            return {}
+        found: dict[str, Any] = {
+            "twin_test": checks.twin_test,
+            "kept": checks.kept,
+            "unexplained": checks.unexplained,
+            "better_fit": checks.better_fit,
+            "selected_rows": checks.rows_were_selected,
+        }
+        if threshold == self.threshold and self.basis.view.pair is None:
+            found["remaining"] = checks.remaining.get(self.method)
+            found["span"] = checks.span_of(self.method, self.metrics.changing_ratio)
+        return found
 
     def evidence_lines_at(self, threshold: float) -> list[str]:
         """What supports the number, a sentence each."""

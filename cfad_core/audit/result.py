@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfad_core.audit.basis import MethodScores, ReportBasis
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, Pair, Plan, View, view_of
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.notices import result_notices
-from cfad_core.audit.report import MethodReport, MethodScores, ReportBasis
+from cfad_core.audit.report import MethodReport
+from cfad_core.audit.slicing import MethodSlices
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.learning import CausalModel
@@ -111,6 +113,7 @@ class AuditResult:
     stability : what is uncertain about it, if that was measured
     notices : what the reader must know about the table, the graph and the detectors
     provenance : what it was made from
+    slices : by method, subgroups that nobody asked for; empty in audits from before they were looked for
     view : what of it is seen; None: all of it
     """
 
@@ -128,6 +131,7 @@ class AuditResult:
     stability: Stability | None
     notices: tuple[Finding, ...]
     provenance: Provenance
+    slices: dict[str, MethodSlices] = field(default_factory=dict)
     view: View | None = None
 
     @cached_property

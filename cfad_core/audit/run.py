@@ -25,6 +25,7 @@ from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import SLICE, Scorer, in_slices, score_methods
 from cfad_core.audit.shared_twins import SharedTwins
+from cfad_core.audit.slicing import slice_columns, slice_method
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.discovery.order_search import LearnedGraph
@@ -52,6 +53,7 @@ from cfad_core.detectors.protocol import (
 )
 from cfad_core.detectors.rank import fit_rank
 from cfad_core.detectors.registry import METHOD_NAME, METHODS, RANK, check_known, module_of, needed
+from cfad_core.evaluation.slice_search import STAGE as SLICES
 
 JUDGE = "judge: "  # before the stages of the paper's independent causal model
 # Usual shares of the time of Phase One, in order; those of the detectors are in their registry
@@ -114,9 +116,8 @@ def audit_with_judges(
     detectors: Mapping[str, Any] | None = None,
 ) -> tuple[AuditResult, list[CausalModel]]:
     """As ``audit_tables``, with the causal models that judged."""
-    config, progress, foreign = config or AuditConfig(), progress or Progress(), dict(detectors or {})
+    config, progress, foreign, clock = config or AuditConfig(), progress or Progress(), dict(detectors or {}), _Clock()
     _check_methods(config, foreign)
-    clock = _Clock()
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         phase_one = _learn(data, config, progress)
@@ -127,8 +128,8 @@ def audit_with_judges(
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
     with clock.timing("evaluation"):
-        score = scorer.silent(Silent(progress, JUDGING))
-        judgement = judge_people(judges, data.test, plan, score, config.seed, progress)
+        quiet = scorer.silent(Silent(progress, JUDGING))
+        judgement = judge_people(judges, data.test, plan, quiet, config.seed, progress)
         people = _people(data, _shown_twins(model, data.test, plan, progress), judgement)
         scores = score_methods(scorer, rows, people, judgement.twin_scores)
     result = AuditResult(
@@ -161,7 +162,7 @@ def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
     subsamples = {stage: share * judges for stage, share in _EACH_SUBSAMPLE.items() if judges}
     after = {stage: share for stage, share in _EVALUATION.items() if not (paper and stage == CHECKS)}
     uncertainty = {UNCERTAINTY: 2.0} if config.subsamples and not paper else {}
-    return {**first, **judge, **fits, **subsamples, **after, **uncertainty}
+    return {**first, **judge, **fits, **subsamples, **after, **uncertainty, SLICES: 0.5}
 
 
 @dataclass(frozen=True)
@@ -227,13 +228,13 @@ def _assessed(
     inputs: InputScaling,
     clock: _Clock,
 ) -> AuditResult:
-    """The audit with the tests of its causal model, and with what is uncertain about it if that was asked for."""
+    """The audit with the tests of its causal model, what is uncertain about it if that was asked for, and slices."""
     config, progress = result.config, scorer.progress
     thresholds = {method: report.threshold for method, report in result.reports.items()}
     with clock.timing("checks"):
         result = replace(result, checks=_check(result, data, phase_one, thresholds, scorer))
     if not config.subsamples or phase_one.learner is None:
-        return result
+        return _sliced(result, progress, clock)
     subject = Subject(
         train=data.train,
         model=result.model,
@@ -246,7 +247,20 @@ def _assessed(
         inputs=inputs,
     )
     with clock.timing("uncertainty"):
-        return replace(result, stability=measure_stability(subject, *judged, config.seed, progress))
+        result = replace(result, stability=measure_stability(subject, *judged, config.seed, progress))
+    return _sliced(result, progress, clock)
+
+
+def _sliced(result: AuditResult, progress: Progress, clock: _Clock) -> AuditResult:
+    """The audit with subgroups that nobody asked for."""
+    columns, found = slice_columns(result.encoding, result.people.factual), {}
+    with clock.timing(SLICES):
+        for method, scores in result.scores.items():
+            reports = {one.name: result.report(method, one.name) for one in result.plan.comparisons}
+            quiet = Silent(progress, SLICES)
+            found[method] = slice_method(scores.factual, reports, columns, result.config.seed, quiet)
+            progress.tick(SLICES, len(found), len(result.scores))
+    return replace(result, slices=found)
 
 
 def _check(

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.comparisons import Comparison, view_of
 from cfad_core.audit.explanation import explain
 from cfad_core.audit.judging import UNSEEN, draws_of
-from cfad_core.audit.report import MethodScores
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.arrays import Floats

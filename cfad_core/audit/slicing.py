@@ -12,11 +12,8 @@ from cfad_core.audit.report import MethodReport
 from cfad_core.core.arrays import Floats
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
-from cfad_core.data.kinds import kind_named
 from cfad_core.evaluation.slice_columns import SliceColumn, level_column, number_column
 from cfad_core.evaluation.slices import Slices, find_slices
-
-STAGE = "slices"
 
 
 @dataclass(frozen=True)
@@ -44,37 +41,38 @@ class MethodSlices:
 
 
 def slice_method(
-    reports: Mapping[str, MethodReport], columns: list[SliceColumn], seed: int, progress: Progress
+    score: Floats, reports: Mapping[str, MethodReport], columns: list[SliceColumn], seed: int, progress: Progress
 ) -> MethodSlices:
-    """The worst slices of a method, of whose reports there is one for each comparison."""
-    first = next(iter(reports.values()))
-    flagged = (first.scores.factual > first.threshold).astype(np.float64)
-    return MethodSlices(
-        flagged=find_slices(flagged, columns, seed, kind="flagged", progress=progress),
-        changes={
-            name: find_slices(
-                report.change_probability(report.threshold), columns, seed, kind="changes", progress=progress
-            )
-            for name, report in reports.items()
-        },
-    )
+    """The worst slices of a method.
+
+    Parameters
+    ----------
+    score : (n,), of all people
+    reports : by comparison, what is said about those of them who are compared
+    """
+    changes: dict[str, Slices] = {}
+    for name, report in reports.items():
+        likely = np.full(len(score), np.nan)
+        likely[report.basis.view.rows] = report.change_probability(report.threshold)
+        changes[name] = find_slices(likely, columns, seed, kind="changes", progress=progress)
+    threshold = next(iter(reports.values())).threshold
+    flagged = (score > threshold).astype(np.float64)
+    return MethodSlices(find_slices(flagged, columns, seed, kind="flagged", progress=progress), changes)
 
 
 def slice_columns(encoding: Encoding, people: Floats) -> list[SliceColumn]:
-    """The attributes of encoded people (n, d), sensitive ones left out, in the table's own units."""
+    """The attributes of encoded people (n, d), sensitive ones and dates left out, in the table's own units."""
     found, start = [], 1
     for variable in encoding.variables:
         end = start + len(variable.columns)
         columns = people[:, start:end]
         start = end
-        if kind_named(variable.kind).holds == "number" and variable.kind == "number":
+        if variable.kind == "number":
             numbers = columns[:, 0] * variable.scale + variable.offset
             missing = variable.missing_as()
             if missing is not None:
                 numbers = np.where(columns[:, 1] == missing[1], np.nan, numbers)
             found.append(number_column(variable.name, numbers))
         elif variable.kind == "category":
-            patterns, levels = np.unique(columns, axis=0, return_inverse=True)
-            labels = [variable.level_of(pattern) for pattern in patterns]
-            found.append(level_column(variable.name, levels.reshape(-1), labels))
+            found.append(level_column(variable.name, variable.level_codes(columns), variable.levels))
     return found

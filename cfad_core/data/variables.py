@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.data.columns import DAY
 from cfad_core.data.kinds import Choices, kind_named
 
@@ -68,9 +69,12 @@ class Variable:
         """The columns of a missing number, its fill value and its mark; None of a variable that marks none."""
         return kind_named(self.kind).missing_as(self)
 
-    def level_of(self, columns: Floats) -> str:
-        """The level of a category whose columns (k,) are these."""
-        return self.levels[0 if len(self.levels) <= 2 and columns[0] <= 0.0 else int(columns.argmax())]
+    def level_codes(self, columns: Floats) -> Rows:
+        """The position (n,) among its levels of each row of a category's columns (n, k): one column of two levels."""
+        if len(self.levels) <= 2:
+            return np.where(columns[:, 0] > 0.0, len(self.levels) - 1, 0)
+        codes: Rows = columns.argmax(axis=1)
+        return codes
 
     def is_out_of_range(self, columns: Floats) -> Bools:
         """Which rows of columns (n, k) have a number beyond all that training saw."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.judging import judge_people
-from cfad_core.audit.report import MethodScores
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import Scorer, encode_people
 from cfad_core.causal.learning import CausalModel

@@ -31,7 +31,7 @@ STAGE_NAMES: dict[str, str] = {
     "judging": "Making twins by other causal models",
     "evaluation": "Scoring everybody and their twins",
     "checks": "Testing the causal model",
-    "slices": "Searching for slices that nobody named",
+    "slices": "Looking for subgroups that stand out",
     "uncertainty": "Measuring the uncertainty",
 }
 
