@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from cfad_core.apps.dashboard.group_tables import (
     pairs_shown,
     pairs_to_take,
 )
+from cfad_core.apps.dashboard.slice_view import slices_shown, slices_to_take
 from cfad_core.core.formats import percent
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
@@ -31,6 +33,7 @@ from cfad_core.evaluation.group_metrics import GroupTable, group_table
 from cfad_core.evaluation.interaction import Interaction, Share, cancelling_line, interaction_line
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.pair_table import AnyOther, Pair, PairTable, worst_line
+from cfad_core.evaluation.slices import Slice, Slices, slice_lines
 from cfad_core.runs.model import ChosenThreshold
 from cfad_core.runs.store import Store
 from tests.apps.pages import HOSTILE, QUICK, diverse_people, finish, said, visit
@@ -189,6 +192,25 @@ def test_names_of_groups_are_text(home: Path) -> None:
             assert "<b>s" not in texts
 
 
+def test_slices_are_on_the_page(several: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        result = store.result(several[1])
+    for mark, comparison in (("0", "group"), ("2", "group and region")):
+        found = result.slices["cfad"]
+        app = visit(PAGE, audit=several[1], groups=mark)
+        for line in (*slice_lines(found.flagged), *slice_lines(found.changes[comparison])):
+            assert f"- {line}" in plain(app)
+    assert "At the audit's own threshold" not in said(app)
+    with Store(home) as store:
+        value = result.report("cfad").threshold_at(0.7)
+        store.choose_threshold(several[1], ChosenThreshold("cfad", "quantile", value, quantile=0.7))
+        path = store.folder(several[0]) / "audit.json"
+        text = json.loads(path.read_text("utf-8"))
+        path.write_text(json.dumps({name: part for name, part in text.items() if name != "slices"}), "utf-8")
+    assert "At the audit's own threshold, not at the saved one." in said(visit(PAGE, audit=several[1]))
+    assert "This audit has none: they are searched by newer versions." in said(visit(PAGE, audit=several[0]))
+
+
 # What leaves the program
 
 
@@ -255,6 +277,20 @@ def test_small_groups_have_no_download_button(done: tuple[str, str], home: Path)
         app = visit(page, audit=audit)
         assert not app.exception, app.exception
         assert kept_here(app)
+
+
+def test_slices_as_tables() -> None:
+    span = Interval(0.04, 0.15)
+    found = [
+        Slices("flagged", 900, 40, (Slice(("age: 25 to 39",), 80, 40, 0.2, 0.1, 0.1, span, 0.001, confirmed=True),)),
+        Slices("changes", 900, 40, (Slice(("a", "b"), 52, 9, 0.3, 0.1, 0.2, span, 0.2, confirmed=False),)),
+    ]
+    shown = slices_shown(found)
+    assert shown["people with"].tolist() == ["age: 25 to 39", "a and b"]
+    assert shown["difference"][0] == "10.0 points (4.0 to 15.0)"
+    assert shown["what"].tolist() == ["flagged", "outcome changes"]
+    assert slices_to_take(found)["slice"].tolist() == ["age: 25 to 39"]
+    assert slices_shown([]).empty
 
 
 def test_pairs_without_any_interval_have_no_empty_columns() -> None:

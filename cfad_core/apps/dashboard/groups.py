@@ -22,6 +22,7 @@ from cfad_core.apps.dashboard.group_tables import (
     pairs_shown,
     pairs_to_take,
 )
+from cfad_core.apps.dashboard.slice_view import show_slices
 from cfad_core.apps.dashboard.tables import kept_here
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import span
@@ -66,7 +67,10 @@ def show_groups_page(record: AuditRecord, result: AuditResult, report: GroupRepo
     _tables(result, report, metrics, metric)
     if pairs is not None:
         _pairs_table(result, pairs)
-    _downloads(record, report, threshold)
+    found, own = result.slices.get(report.method), report.report.threshold
+    name = f"{record.id}-{report.method}"
+    show_slices(found, report.comparison.name, name, is_own_threshold=threshold == own)
+    _downloads(record, report, metrics, pairs, both)
 
 
 def _findings(report: GroupReport, pairs: PairTable | None, both: Interaction | None, metrics: GroupTable) -> None:
@@ -186,10 +190,10 @@ def _pairs_table(result: AuditResult, table: PairTable) -> None:
         st.caption(f"{counted(len(table.pairs), 'pair')}, those between which most outcomes change first.")
 
 
-def _downloads(record: AuditRecord, report: GroupReport, threshold: float) -> None:
+def _downloads(
+    record: AuditRecord, report: GroupReport, metrics: GroupTable, pairs: PairTable | None, both: Interaction | None
+) -> None:
     """The numbers as files."""
-    pairs, both = report.pairs_at(threshold), report.interaction_at(threshold)
-    metrics = report.metrics_at(threshold)
     files = {
         "Metrics by group": ("groups", metrics_to_take(metrics)),
         "Differences between groups": ("differences", between_to_take(metrics)),
