@@ -48,9 +48,8 @@ class Upload:
     mark: str = ""
 
 
-def upload_knowledge(variables: Sequence[str], sensitive: str | Sequence[str], key: str) -> Upload:
+def upload_knowledge(variables: Sequence[str], sensitive: Sequence[str], key: str) -> Upload:
     """Domain knowledge or a ready graph from a file, checked at once; what is wrong with it is shown."""
-    own = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     brought = _brought(key)
     if brought is None:
         return Upload()
@@ -58,8 +57,8 @@ def upload_knowledge(variables: Sequence[str], sensitive: str | Sequence[str], k
     mark = hashlib.sha256(content).hexdigest()[:12]
     try:
         read = _read(content, name)
-        knowledge = read if isinstance(read, Knowledge) else read.knowledge(variables, own)
-        allowed_edges(variables, own, knowledge)
+        knowledge = read if isinstance(read, Knowledge) else read.knowledge(variables, sensitive)
+        allowed_edges(variables, sensitive, knowledge)
     except CfadError as error:
         st.error(as_text(error, _LONGEST))
         return Upload(refused=True, mark=mark)
@@ -67,8 +66,10 @@ def upload_knowledge(variables: Sequence[str], sensitive: str | Sequence[str], k
     missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
     if missing:
         st.warning(f"The graph does not name {as_text(', '.join(missing), 600)}: they get no causes and no effects.")
-    if knowledge.complete and all(cause not in own for cause, _ in knowledge.required):
-        st.warning(f"In this graph {as_text(joint_name(own))} affects nothing, so every detector will look fair.")
+    idle = [name for name in sensitive if all(cause != name for cause, _ in knowledge.required)]
+    if knowledge.complete and idle:
+        so = "every detector will look fair" if len(idle) == len(sensitive) else "no outcome will change with it"
+        st.warning(f"In this graph {as_text(joint_name(idle))} affects nothing, so {so}.")
     return Upload(knowledge, mark=mark)
 
 
@@ -167,7 +168,10 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
 def _choose(
     known: Knowledge, variables: Sequence[str], sensitive: Sequence[str], edges: pd.DataFrame, key: str
 ) -> Knowledge:
-    """The knowledge as the person changes it; a file's comes already chosen."""
+    """The knowledge as the person changes it; a file's comes already chosen.
+
+    Nothing is found to cause a sensitive column, another sensitive one only if a person says that it does.
+    """
     ends = {
         f"{cause} → {effect}": (cause, effect)
         for cause in variables
@@ -180,11 +184,12 @@ def _choose(
         chosen = st.multiselect("Edges of the graph", list(ends), default=required, key=f"{key}-edges")
         return known.replace(required=tuple(ends[pair] for pair in chosen))
     present = [f"{cause} → {effect}" for cause, effect in zip(edges["cause"], edges["effect"], strict=True)]
-    first = [pair for pair in present if pair in ends]
+    open_ends = [pair for pair, edge in ends.items() if not set(edge) <= set(sensitive) or edge in known.forbidden]
+    first = [pair for pair in present if pair in open_ends]
     one, two = st.columns(2)
     forbidden = one.multiselect(
         "Edges that cannot be",
-        [*first, *(pair for pair in ends if pair not in first)],
+        [*first, *(pair for pair in open_ends if pair not in first)],
         default=[f"{a} → {b}" for a, b in known.forbidden if f"{a} → {b}" in ends],
         key=f"{key}-forbidden",
     )
