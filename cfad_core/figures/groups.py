@@ -17,7 +17,7 @@ from cfad_core.evaluation.pair_table import Pair, PairTable
 from cfad_core.figures.style import HOVER_LIMIT, PALETTE, STRONG_GREY, dressed, escaped, fill, hover
 
 _TALLEST = 520
-_LOW = "rgb(205,205,205)"  # shows on white and on black, and is clearly lighter than the other end of the scale
+_LOW = "rgb(228,228,228)"  # shows on white and on black, and is clearly lighter than the other end of the scale
 _ROOMY = 9  # groups up to which a cell has room for a digit behind the point
 _NAMED = 0.3  # of the axis, the room for "n/a (n = 1,234)" behind the longest whisker
 
@@ -123,7 +123,8 @@ def group_bars_figure(table: GroupTable, metric: str, overall: float | None = No
     whiskers = {"type": "data", "symmetric": False, "array": high - values, "arrayminus": values - low}
     whiskers |= {"color": STRONG_GREY, "thickness": 2, "width": 5}
     says = [_group_says(group, one, about) for group, one in zip(groups, found, strict=True)]
-    look: dict[str, Any] = {"orientation": "h", "marker": fill(0), "error_x": whiskers, "showlegend": False}
+    marker = {**fill(0), "color": PALETTE[5]}  # whiskers show on it, and it on any page
+    look: dict[str, Any] = {"orientation": "h", "marker": marker, "error_x": whiskers, "showlegend": False}
     figure = go.Figure(go.Bar(x=values, y=rows, name=escaped(about.label), **look, **hover(says)))
     # Texts of the bars themselves would lie under the whiskers.
     texts = np.array([_short(group, one, about) for group, one in zip(groups, found, strict=True)], dtype=object)
