@@ -265,7 +265,7 @@ class View:
 
 def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None = None) -> View:
     """The view of people in these states (n,)."""
-    groups = _groups_of(plan, state, comparison)
+    groups = groups_of(plan, state, comparison)
     everybody, alone = np.arange(len(state)), plan.states.attributes == 1
     if comparison.is_joint:
         columns = np.full((len(state), 1), comparison.moves[0])
@@ -286,7 +286,8 @@ def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None 
     return View(comparison, None, alone, rows, own, names, _columns(comparison)[own])
 
 
-def _groups_of(plan: Plan, state: Codes, comparison: Comparison) -> Codes:
+def groups_of(plan: Plan, state: Codes, comparison: Comparison) -> Codes:
+    """The group (n,) of people in these states (n,), among all groups of a comparison."""
     levels = [plan.states.levels[state, s] for s in comparison.attributes]
     return States(tuple(plan.states.sizes[s] for s in comparison.attributes)).of_levels(levels)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cfad_core.audit.comparisons import Comparison
+from cfad_core.audit.comparisons import Comparison, groups_of
 from cfad_core.core.arrays import Floats
+from cfad_core.core.states import Codes
 from cfad_core.evaluation.group_metrics import GroupScores, GroupTable
 from cfad_core.evaluation.interaction import Interaction, interaction
 from cfad_core.evaluation.pair_table import PairTable
@@ -48,14 +49,24 @@ class GroupReport:
         return None if stability is None or judges < LEAST_MODELS or judges % 2 else stability.seed
 
     @cached_property
+    def _group(self) -> Codes:
+        """(n,), the group of all people, also of those who are compared with nobody."""
+        plan = self.audit.plan
+        return groups_of(plan, plan.states.of_codes(self.audit.people.factual[:, 0]), self.comparison)
+
+    @cached_property
     def _pairs(self) -> PairScores:
-        view, judged, own = self.report.basis.view, self.report.basis.judged, self.comparison
+        """Of the people who are compared with somebody."""
+        view, everybody, own = self.report.basis.view, self.audit.people.judged, self.comparison
         scores, moves = self.audit.scores[self.method], list(own.moves)
         if scores.truth is not None:
-            return PairScores(scores.factual, scores.truth[None, None, None], view.group, own.groups, own.compared)
-        twins = scores.judged[:, moves]
+            rows = view.rows
+            truth = scores.truth[None, None, None, rows]
+            return PairScores(scores.factual[rows], truth, self._group[rows], own.groups, own.compared)
+        place, _ = view.among(everybody)
+        twins, rows = scores.judged[:, moves][..., place], everybody[place]
         twins = twins.reshape(self.audit.judges, -1, *twins.shape[1:])
-        return PairScores(scores.factual[judged], twins, view.group[judged], own.groups, own.compared, self._seed)
+        return PairScores(scores.factual[rows], twins, self._group[rows], own.groups, own.compared, self._seed)
 
     def pairs_at(self, threshold: float) -> PairTable | None:
         """Every ordered pair of groups; None where two attributes change at once."""
@@ -63,15 +74,14 @@ class GroupReport:
             return None
         counts = None
         if self.report.bounds_at(threshold) is not None:
-            group, score = self.report.basis.view.group, self.report.scores.factual
-            counts = flag_counts(score, group, len(self.comparison.groups), threshold)
+            score = self.audit.scores[self.method].factual
+            counts = flag_counts(score, self._group, len(self.comparison.groups), threshold)
         return self._pairs.at(threshold, counts)
 
     @cached_property
     def _metrics(self) -> GroupScores:
-        score, view = self.report.scores.factual, self.report.basis.view
-        seed = self.audit.config.seed
-        return GroupScores(score, self.report.basis.is_anomaly, view.group, self.comparison.groups, seed)
+        score, is_anomaly = self.audit.scores[self.method].factual, self.audit.people.is_anomaly
+        return GroupScores(score, is_anomaly, self._group, self.comparison.groups, self.audit.config.seed)
 
     def metrics_at(self, threshold: float) -> GroupTable:
         """Every metric of each group, in the world as it is."""

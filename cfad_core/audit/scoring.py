@@ -193,14 +193,18 @@ class _TwinScores:
         return found
 
     def changes(self, method: str, own: Floats, comparison: Comparison) -> Floats:
-        """How likely the outcome of each person changes, (n,), in any of the groups they are compared with."""
+        """How likely the outcome of each person changes, (n,), in any of the groups they are compared with.
+
+        It is nan for people who are compared with nobody.
+        """
         threshold, view = self.result.report(method).threshold, view_of(self.result.plan, self.state, comparison)
-        flagged = own > threshold
+        flagged = (own > threshold)[view.rows]
         each = [
             (view.take(np.stack([some[method] for some in moves]) > threshold) != flagged).any(axis=0)
             for moves in self.drawn
         ]
-        likely: Floats = np.mean(each, axis=0)
+        likely = np.full(len(own), np.nan)
+        likely[view.rows] = np.mean(each, axis=0)
         return likely
 
 

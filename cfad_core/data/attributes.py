@@ -84,8 +84,7 @@ def settle(column: pd.Series[Any], asked: Attribute) -> Attribute:
 
 def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
     """Every value that many people have is a group, the most frequent first; the rarer ones are taken together."""
-    inside = {value: name for name, values in asked.merged.items() for value in values}
-    counts = column.dropna().map(str).map(lambda value: inside.get(value, value)).value_counts()
+    counts = _called(column, asked.merged).value_counts()
     own = [str(name) for name in counts.index if name in asked.merged or counts[name] >= _OWN_GROUP]
     if len(own) < 2:  # of few people
         own = [str(name) for name in counts.index]
@@ -101,6 +100,17 @@ def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
     if others is None and sum(int(counts[name]) for name in rare) >= _OTHER_GROUP:
         others = _OTHER
     return dataclasses.replace(asked, groups=tuple(own), others=others)
+
+
+def _called(column: pd.Series[Any], merged: Mapping[str, tuple[str, ...]]) -> pd.Series[Any]:
+    """What the known cells of a column read, or the merged group that they belong to."""
+    known = column.dropna()
+    distinct = pd.Series(known.unique())
+    names = distinct.map(str)
+    for name, values in merged.items():
+        for value in values:
+            names[matches(distinct, value)] = name
+    return known.map(dict(zip(distinct, names, strict=True)))
 
 
 def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding]:
@@ -119,7 +129,7 @@ def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding
             return wrong("bad-cut", *found)
     elif asked.groups is None and (found := _value_problem(column, asked)):
         return wrong("no-groups", *found)
-    elif asked.groups is not None and (problems := _group_problems(column, asked)):
+    elif problems := _group_problems(column, asked):
         return [Finding(code, "error", message, "", column=asked.column) for code, message in problems]
     return [
         Finding("unknown-reference", "error", message, "Name one of them.", column=asked.column)
@@ -158,9 +168,9 @@ def _value_problem(column: pd.Series[Any], asked: Attribute) -> tuple[str, str] 
 
 
 def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str, str]]:
-    """Codes and messages about groups that are named."""
-    groups, others = asked.groups or (), asked.others
-    if not groups or len(groups) + (others is not None) > MAX_GROUPS:
+    """Codes and messages about groups that are named, or at least merged."""
+    groups, others = tuple(asked.merged) if asked.groups is None else asked.groups, asked.others
+    if len(groups) + (others is not None) > MAX_GROUPS or asked.groups == ():
         return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {len(groups)}.")]
     stray = [name for name in asked.merged if name not in groups]
     if stray:
@@ -178,12 +188,32 @@ def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str,
     if len(set(groups)) < len(groups):
         twice = next(name for name in groups if groups.count(name) > 1)
         return [("same-group", f"The two groups must differ; '{twice}' and '{twice}' do not.")]
+    if called := _called_like_others(distinct, held, others, taken):
+        message = f"Group '{called}' of '{asked.column}' is called like a value that it does not hold."
+        return [("same-group", f"{message} Call it something else, or add the value.")]
     return [
         ("unknown-group", f"No row of '{asked.column}' holds the group '{value}'; it holds {listed(column)}.")
         for values in held.values()
         for value in values
         if not matches(distinct, value).any()
     ]
+
+
+def _called_like_others(
+    distinct: pd.Series[Any], held: Mapping[str, tuple[str, ...]], others: str | None, taken: Mapping[str, str]
+) -> str | None:
+    """A group whose name is a value that it does not hold: nobody could say what a cell with that value means.
+
+    Parameters
+    ----------
+    distinct : the values of the column
+    held : by group, its values
+    taken : by value, its group
+    """
+    for name in held:
+        if any(taken.get(value) != name for value in distinct[matches(distinct, name)].map(str)):
+            return name
+    return others if others is not None and (matches(distinct, others) & distinct.map(str).isin(taken)).any() else None
 
 
 def _choice_problems(settled: Attribute) -> list[str]:

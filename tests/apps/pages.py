@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -161,9 +162,9 @@ def chosen(app: AppTest, label: str) -> Multiselect[str]:
     return next(box for box in app.multiselect if box.label.startswith(label))
 
 
-def type_into(app: AppTest, column: str, cells: dict[int, int | None]) -> AppTest:
-    """Type numbers into rows of the editable table that has this column, one after the other as a person would."""
-    typed: dict[str, dict[str, int | None]] = {}
+def type_into(app: AppTest, column: str, cells: Mapping[int, int | str | None]) -> AppTest:
+    """Type into rows of the editable table that has this column, one after the other as a person would."""
+    typed: dict[str, dict[str, int | str | None]] = {}
     for row, value in cells.items():
         typed[str(row)] = {column: value}
         states = app._tree.get_widget_states()  # AppTest itself knows no editable tables
