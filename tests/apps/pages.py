@@ -24,6 +24,7 @@ from cfad_core.core.config import (
     FairadConfig,
     FairodConfig,
 )
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import METHODS
@@ -86,6 +87,18 @@ def mixed_people(n: int = 400) -> pd.DataFrame:
 
 
 MIXED_ROLES = ColumnRoles("group", groups=("a", "b"))
+
+
+def diverse_people(n: int = 500) -> pd.DataFrame:
+    """Those of ``people`` with a region: of its three values one is rare, and one changes the income."""
+    table = people(n)
+    region = np.random.default_rng(1).choice(["north", "south", "east"], n, p=[0.5, 0.4, 0.1])
+    return table.assign(region=region, income=table["income"] + 1.5 * (region == "south"))
+
+
+REGIONS = Attribute("region", groups=("north", "south", "east"))
+THREE_ROLES = ColumnRoles((REGIONS,), label="fraud", anomaly="yes", ignore=("group",))
+TWO_ROLES = ColumnRoles((Attribute("group", groups=("a", "b")), REGIONS), ignore=("fraud",))
 
 
 def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
