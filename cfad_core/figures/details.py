@@ -99,7 +99,7 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
         look |= {"textangle": 0, "textfont": {"size": 10}, "constraintext": "none"}  # all of one size
         figure.add_bar(x=np.arange(len(groups)), y=np.nan_to_num(values), marker=fill(k), **look)
     ticks = {"tickvals": np.arange(len(groups)), "ticktext": [escaped(group) for group in rates]}
-    figure.update_xaxes(title="group", showgrid=False, **ticks)
+    figure.update_xaxes(title="group", showgrid=False, ticklabeloverflow="allow", **ticks)
     figure.update_yaxes(title="share of the group", tickformat=".0%", rangemode="tozero")
     return dressed(figure.update_layout(hovermode="x"), 420)
 

@@ -19,7 +19,7 @@ from cfad_core.figures.style import HOVER_LIMIT, PALETTE, STRONG_GREY, dressed, 
 _TALLEST = 520
 _LOW = "rgb(228,228,228)"  # shows on white and on black, and is clearly lighter than the other end of the scale
 _ROOMY = 9  # groups up to which a cell has room for a digit behind the point
-_NAMED = 0.3  # of the axis, the room for "n/a (n = 1,234)" behind the longest whisker
+_ROOM = 0.05  # of the axis, behind the longest whisker
 
 
 def pairs_figure(table: PairTable) -> go.Figure:
@@ -126,17 +126,14 @@ def group_bars_figure(table: GroupTable, metric: str, overall: float | None = No
     marker = {**fill(0), "color": PALETTE[5]}  # whiskers show on it, and it on any page
     look: dict[str, Any] = {"orientation": "h", "marker": marker, "error_x": whiskers, "showlegend": False}
     figure = go.Figure(go.Bar(x=values, y=rows, name=escaped(about.label), **look, **hover(says)))
-    # Texts of the bars themselves would lie under the whiskers.
-    texts = np.array([_short(group, one, about) for group, one in zip(groups, found, strict=True)], dtype=object)
-    look = {"mode": "text", "textposition": "middle right", "showlegend": False, "cliponaxis": False}
-    figure.add_scatter(x=high, y=rows, text=texts, name="values", hoverinfo="skip", **look)
     if overall is not None:
         figure.add_trace(_overall_line(overall, len(groups), about))
     furthest = max(float(high.max(initial=0.0)), overall or 0.0) or 1.0
-    figure.update_xaxes(title=escaped(about.label), range=[0.0, (1.0 + _NAMED) * furthest])
+    figure.update_xaxes(title=escaped(about.label), range=[0.0, (1.0 + _ROOM) * furthest])
     if about.is_share:
         figure.update_xaxes(tickformat=".0%")
-    names = [f"{escaped(group.name, 30)} ({_people(group.n)})" for group in groups]
+    # Beside the name: at the end of a bar, a value would lie under whiskers or the line of all people
+    names = [_named(group, one, about) for group, one in zip(groups, found, strict=True)]
     ticks = {"tickvals": rows, "ticktext": names, "range": [max(1, len(groups)) - 0.4, -0.6]}
     figure.update_yaxes(title="group", showgrid=False, zeroline=False, **ticks)
     figure.update_layout(bargap=0.35)
@@ -151,8 +148,10 @@ def _columns(found: list[Estimate]) -> tuple[Floats, Floats, Floats]:
     return values, low, high
 
 
-def _short(group: Group, found: Estimate, about: GroupMetric) -> str:
-    return f" {escaped(shown(found.value, group.n, about.is_share))}"
+def _named(group: Group, found: Estimate, about: GroupMetric) -> str:
+    if found.value is None:
+        return f"{escaped(group.name, 30)}: {escaped(shown(None, group.n))}"
+    return f"{escaped(group.name, 30)} ({_people(group.n)}): {_value(found.value, about)}"
 
 
 def _group_says(group: Group, found: Estimate, about: GroupMetric) -> str:

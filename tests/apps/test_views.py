@@ -171,7 +171,7 @@ def test_a_person_has_a_twin_in_each_other_group(several: tuple[str, str], home:
 def test_twins_that_differ_in_both_attributes(several: tuple[str, str]) -> None:
     app = visit("4_Counterfactuals.py", audit=several[1], groups="2")
     assert not app.exception, app.exception
-    assert "had both group and region been another" in said(app)
+    assert "had both group and region been different" in said(app)
     own, other = (metric.label.removeprefix("score as ") for metric in app.metric[:2])
     for mine, theirs in zip(own.split(", "), other.split(", "), strict=True):
         assert mine != theirs

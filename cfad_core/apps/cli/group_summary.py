@@ -18,7 +18,8 @@ from cfad_core.evaluation.metrics import GROUP_METRICS
 from cfad_core.evaluation.pair_table import PairTable, worst_line
 from cfad_core.evaluation.slices import slice_lines
 
-_MOST_PAIRS = 12  # that are listed of a method
+_MOST_PAIRS = 6  # that are listed of a method
+_MOST_SLICES = 3  # of a method and a kind
 _MOST_GROUPS = 12  # of two attributes, there may be many more
 _INTERVAL = "90 % interval"
 _LEFT_OUT = ("false_negative_rate",)  # follows from the anomalies that are flagged
@@ -139,7 +140,10 @@ def slices(result: AuditResult) -> str:
     for method, some in result.slices.items():
         for name, found in {"": some.flagged, **some.changes}.items():
             who = f"{method}, {name}" if name and several else method
-            lines += [f"  {who}: {line}" for line in (slice_lines(found) if found.confirmed else [])]
+            first, *others = slice_lines(found)
+            if others:
+                more = [f"and {len(others) - _MOST_SLICES} more, in audit.json"] if len(others) > _MOST_SLICES else []
+                lines += [f"  {who}: {first}", *(f"    {line}" for line in (*others[:_MOST_SLICES], *more))]
     return "\n".join(["Other subgroups that stand out:", *lines]) if lines else ""
 
 

@@ -1,4 +1,4 @@
-"""Slices that nobody named: which subgroups are flagged more often, or have outcomes that change more often."""
+"""Slices: which subgroups are flagged more often, or have outcomes that change more often."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_ow
     name : of the file to take away, without its ending
     is_own_threshold : whether the page is at the audit's own threshold, where slices were searched
     """
-    st.subheader("Slices that nobody named", help=HELP["slice"])
+    st.subheader("Subgroups that nobody asked about", help=HELP["slice"])
     if found is None:
         st.caption("This audit has none: they are searched by newer versions. Run it again to have them.")
         return
     both = [some for some in (found.flagged, found.changes.get(comparison)) if some is not None]
-    st.markdown("\n".join(f"- {as_text(line, _LONGEST)}" for some in both for line in slice_lines(some)))
+    for some in both:
+        first, *others = (as_text(line, _LONGEST) for line in slice_lines(some))
+        st.markdown("\n".join([first, "", *(f"- {line}" for line in others)]))
     where = "" if is_own_threshold else " At the audit's own threshold, not at the saved one."
     subgroups = counted(max(some.looked_at for some in both), "subgroup")
     st.caption(
