@@ -84,8 +84,13 @@ def settle(column: pd.Series[Any], asked: Attribute) -> Attribute:
 
 def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
     """Every value that many people have is a group, the most frequent first; the rarer ones are taken together."""
-    inside = {value: name for name, values in asked.merged.items() for value in values}
-    counts = column.dropna().map(str).map(lambda value: inside.get(value, value)).value_counts()
+    texts = column.dropna().astype(object).map(str)
+    distinct = pd.Series(texts.unique())
+    inside = {
+        cell: name for name, values in asked.merged.items() for v in values for cell in distinct[matches(distinct, v)]
+    }
+    counts = texts.map(lambda value: inside.get(value, value)).value_counts()
+    counts = counts.sort_index().sort_values(ascending=False, kind="stable")  # whatever the order of the rows
     own = [str(name) for name in counts.index if name in asked.merged or counts[name] >= _OWN_GROUP]
     if len(own) < 2:  # of few people
         own = [str(name) for name in counts.index]
@@ -119,11 +124,12 @@ def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding
             return wrong("bad-cut", *found)
     elif asked.groups is None and (found := _value_problem(column, asked)):
         return wrong("no-groups", *found)
-    elif asked.groups is not None and (problems := _group_problems(column, asked)):
+    settled = settle(column, asked)
+    if not settled.cuts and (problems := _group_problems(column, settled)):
         return [Finding(code, "error", message, "", column=asked.column) for code, message in problems]
     return [
         Finding("unknown-reference", "error", message, "Name one of them.", column=asked.column)
-        for message in _choice_problems(settle(column, asked))
+        for message in _choice_problems(settled)
     ]
 
 
@@ -160,8 +166,8 @@ def _value_problem(column: pd.Series[Any], asked: Attribute) -> tuple[str, str] 
 def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str, str]]:
     """Codes and messages about groups that are named."""
     groups, others = asked.groups or (), asked.others
-    if not groups or len(groups) + (others is not None) > MAX_GROUPS:
-        return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {len(groups)}.")]
+    if not groups or (count := len(groups) + (others is not None)) > MAX_GROUPS:
+        return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {count if groups else 0}.")]
     stray = [name for name in asked.merged if name not in groups]
     if stray:
         return [("no-groups", f"The merged group '{stray[0]}' is not among the groups {', '.join(groups)}.")]
@@ -169,6 +175,8 @@ def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str,
     taken: dict[str, str] = {}
     distinct = pd.Series(column.dropna().unique())
     for name, values in held.items():
+        if not values:
+            return [("no-groups", f"The merged group '{name}' has no values.")]
         if name == others:
             return [("same-group", f"The groups must differ; '{name}' is there twice.")]
         for value in values:
@@ -178,6 +186,11 @@ def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str,
     if len(set(groups)) < len(groups):
         twice = next(name for name in groups if groups.count(name) > 1)
         return [("same-group", f"The two groups must differ; '{twice}' and '{twice}' do not.")]
+    written = [name for name, values in held.items() if len(values) > 1] + [*asked.grouping.names[len(groups) :]]
+    for name in written:  # in twins' cells, which must be read as this group
+        for cell in distinct[matches(distinct, name)].map(str):
+            if taken.get(cell, name) != name:
+                return [("same-group", f"A group cannot be called '{name}': that is a value of group '{taken[cell]}'.")]
     return [
         ("unknown-group", f"No row of '{asked.column}' holds the group '{value}'; it holds {listed(column)}.")
         for values in held.values()
