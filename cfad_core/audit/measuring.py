@@ -118,17 +118,18 @@ def _plausibility(audit: Subject, rng: np.random.Generator, progress: Progress) 
         return distance_to_real(audit.inputs(people[:, 1:]), people[:, 0], rows, real[:, 0], rng)
 
     as_they_are = in_slices(distance, audit.factual, progress, STAGE)
+    known = np.isfinite(as_they_are)  # whose combination of groups training saw
     usual = np.full(audit.twins.shape[:2], np.nan)
     for code in codes:  # neighbours are further away in a small group
-        own = audit.factual[:, 0] == code
-        usual[audit.twins[:, :, 0] == code] = np.quantile(as_they_are[own] if own.any() else as_they_are, USUAL)
+        own = (audit.factual[:, 0] == code) & known
+        usual[audit.twins[:, :, 0] == code] = np.quantile(as_they_are[own if own.any() else known], USUAL)
     illegal = [_illegal(audit.encoding, audit.factual, twins) for twins in audit.twins]
     apart = [in_slices(distance, twins, progress, STAGE) for twins in audit.twins]
     return Plausibility(
         out_of_range=np.stack([beyond for beyond, _ in illegal]),
         between_levels=np.stack([between for _, between in illegal]),
         distance=np.where(np.isfinite(apart), apart, _NOBODY),
-        real_median=float(np.median(as_they_are)),
+        real_median=float(np.median(as_they_are[known])),
         usual=np.maximum(usual, _LEAST),
     )
 

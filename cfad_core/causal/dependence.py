@@ -38,32 +38,35 @@ def depends_on(
         tested apart, and their p-values, which are independent, combined by Fisher's method
     """
     if strata is None:
-        return _p_values(cells, kinds, position)
-    parts = [_p_values(cells[strata == k], kinds, position) for k in range(int(strata.max()) + 1)]
-    return _combined(np.stack([part for part in parts if (part < 1.0).any()] or parts))
+        return np.nan_to_num(_p_values(cells, kinds, position), nan=1.0)
+    return _combined(np.stack([_p_values(cells[strata == k], kinds, position) for k in range(int(strata.max()) + 1)]))
 
 
 def _combined(p_values: Floats) -> Floats:
-    """Fisher's method: (tests, v) independent p-values as (v,); one that could not be tested says nothing."""
+    """Fisher's method: (tests, v) independent p-values as (v,); one that could not be tested, nan, says nothing."""
     from scipy.special import chdtrc
 
-    tests = np.maximum(1, (p_values < 1.0).sum(axis=0))
-    statistic = -2.0 * np.log(np.maximum(p_values, 1e-300)).sum(axis=0)
+    tests = np.maximum(1, (~np.isnan(p_values)).sum(axis=0))
+    statistic = -2.0 * np.nansum(np.log(np.maximum(p_values, 1e-300)), axis=0)
     found: Floats = chdtrc(2.0 * tests, statistic)
     return found
 
 
 def _p_values(cells: Floats, kinds: Sequence[Literal["number", "category"]], position: int) -> Floats:
-    """See ``depends_on``, of people who may all be compared."""
+    """See ``depends_on``, of people who may all be compared; nan where there is nothing to test."""
     groups = list(_groups(cells[:, position]))
-    p_values = np.ones(cells.shape[1])
-    if not groups:
-        return p_values
+    p_values = np.full(cells.shape[1], np.nan)
     for i, kind in enumerate(kinds):
-        if i != position:
+        if i != position and groups:
             test = _category_p_values if kind == "category" else _number_p_values
-            p_values[i] = min(1.0, len(groups) * min(test(cells[:, i], groups)))
+            p_values[i] = _smallest(test(cells[:, i], groups))
     return p_values
+
+
+def _smallest(p_values: Sequence[float]) -> float:
+    """The smallest of several p-values, adjusted for their number (Bonferroni); nan if all are."""
+    known = [value for value in p_values if not np.isnan(value)]
+    return min(1.0, len(p_values) * min(known)) if known else float("nan")
 
 
 def _groups(levels: Floats) -> Iterator[Bools]:
@@ -101,28 +104,31 @@ def _number_p_values(column: Floats, groups: Sequence[Bools]) -> list[float]:
         tests = [_chi_square(codes, group), _mann_whitney(*ranks, group[known])]
         if known.any() and not known.all():
             tests.append(_chi_square(known.astype(np.intp), group))
-        found.append(min(len(tests) * min(tests), 1.0))
+        found.append(_smallest(tests))
     return found
 
 
 def _mann_whitney(codes: Levels, counts: NDArray[np.intp], group: Bools) -> float:
-    """Two-sided, by the normal approximation with ties, of numbers that are the codes' (n,), each so often."""
+    """Two-sided, by the normal approximation with ties, of numbers that are the codes' (n,), each so often.
+
+    nan where there is nothing to test.
+    """
     from scipy.special import ndtr
 
     first, n = int(group.sum()), len(codes)
     if first in (0, n):
-        return 1.0
+        return float("nan")
     ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[codes]
     tied = float((counts.astype(np.float64) ** 3 - counts).sum()) / (n * (n - 1.0))
     variance = first * (n - first) / 12.0 * (n + 1.0 - tied)
     if variance <= 0.0:
-        return 1.0
+        return float("nan")
     distance = abs(float(ranks[group].sum()) - first * (n + 1) / 2.0)
     return 2.0 * float(ndtr(-distance / np.sqrt(variance)))
 
 
 def _chi_square(codes: Levels, group: Bools) -> float:
-    """Of independence of levels and group; levels that are too rare to test are taken together."""
+    """Of independence of levels and group; levels that are too rare to test are taken together, nan if all are."""
     from scipy.special import chdtrc
 
     share = min(float(group.mean()), 1.0 - float(group.mean()))
@@ -134,7 +140,7 @@ def _chi_square(codes: Levels, group: Bools) -> float:
     while merged.shape[1] > 1 and merged[:, -1].sum() * share < _LEAST_EXPECTED:  # together still too rare
         merged = np.column_stack([merged[:, :-2], merged[:, -2:].sum(axis=1)])
     if merged.shape[1] < 2:
-        return 1.0
+        return float("nan")
     expected = np.outer(merged.sum(axis=1), merged.sum(axis=0)) / merged.sum()
     statistic = float(((merged - expected) ** 2 / expected).sum())
     return float(chdtrc(merged.shape[1] - 1, statistic))

@@ -107,7 +107,7 @@ def twin_score(scores: Sequence[Floats], rule: TwinRule) -> Floats:
 
 
 def _mean(parts: Sequence[Floats]) -> Floats:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return 0.5 * total if len(parts) == 2 else total / len(parts)
+    if len(parts) == 2:
+        return 0.5 * (parts[0] + parts[1])
+    mean: Floats = np.sort(parts, axis=0).sum(axis=0) / len(parts)  # in one order, whoever of them is the person
+    return mean

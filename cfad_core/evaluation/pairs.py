@@ -170,12 +170,17 @@ class PairScores:
         self._sources = [self._source(u, members[u], score, twins, seed) for u in range(len(names))]
         self._draws = twins.shape[1]
         self._everybody: _Samples | None = None
-        compared_people = np.flatnonzero(self.compared.any(axis=1)[group])
-        if seed is not None and len(compared_people):
-            everybody = _one_sample(len(compared_people), len(twins), seed)
-            by_group = np.concatenate([members[u] for u in np.flatnonzero(self.compared.any(axis=1))])
-            place = np.searchsorted(compared_people, by_group)  # people stand by group from here on
+        people = np.concatenate([np.zeros(0, dtype=np.intp), *(members[u] for u in self._compared)])
+        if seed is not None and len(people):  # people stand by group from here on
+            everybody = _one_sample(len(people), len(twins), seed)
+            place = np.searchsorted(np.sort(people), people)
             self._everybody = _Samples(everybody.counts[:, :, place], everybody.unseen)
+
+    @property
+    def _compared(self) -> list[int]:
+        """The groups that are compared with some other one."""
+        found: list[int] = np.flatnonzero(self.compared.any(axis=1)).tolist()
+        return found
 
     def _source(self, own: int, people: Rows, score: Floats, twins: Floats, seed: int | None) -> _Source:
         targets = np.flatnonzero(self.compared[own])
@@ -262,15 +267,14 @@ class PairScores:
         return flag_rates_bounds([counts.rate(world) for world in worlds], [counts.people[world] for world in worlds])
 
     def _of_everybody(self, found: Sequence[_Changes], limits: Sequence[Bounds | None]) -> AnyOther:
-        compared = np.flatnonzero(self.compared.any(axis=1)).tolist()
-        sizes = [len(self._sources[u].here) for u in compared]
+        sizes = [len(self._sources[u].here) for u in self._compared]
         people = sum(sizes)
         if not people:
             return AnyOther(0)
-        changes = np.hstack([found[u].any_other for u in compared])
+        changes = np.hstack([found[u].any_other for u in self._compared])
         ratio = float(changes.sum(dtype=np.float64)) / (changes.size * self._draws)
         shares = None if self._everybody is None else self._everybody.shares(changes[:, None, :], self._draws)
-        return _any_other(people, ratio, _column(shares, 0), _mean([limits[u] for u in compared], sizes))
+        return _any_other(people, ratio, _column(shares, 0), _mean([limits[u] for u in self._compared], sizes))
 
 
 def _one_sample(people: int, models: int, seed: int) -> _Samples:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cfad_core.audit import measuring
+from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.judging import judge_people
 from cfad_core.audit.measuring import Subject, _illegal, measure_stability
 from cfad_core.audit.stability import Stability
@@ -149,6 +153,30 @@ def test_twins_are_compared_with_training_rows_of_their_new_group() -> None:
         np.testing.assert_allclose(found.plausibility.usual[audit.twins[:, :, 0] == sign], limit)
     assert found.plausibility.far.mean() < 0.1  # twins of the true model are people like others
     assert measure(measured(model=linear_model(-20.0, 1.0))).plausibility.far.all()
+
+
+def test_people_of_groups_that_training_has_not_seen() -> None:
+    """Two attributes, of whose four combinations nobody in training has the last: twins there are like nobody."""
+    rng = np.random.default_rng(1)
+    plan = plan_comparisons(("s", "t"), (("x", "y"), ("u", "v")))
+    train, factual = (np.column_stack([np.arange(n) % k, rng.normal(size=(n, 2))]) for n, k in ((90, 3), (40, 4)))
+    state = factual[:, 0].astype(np.intp)
+    targets = np.stack([plan.targets(state, move) for move in range(3)]).astype(np.float64)
+    twins = np.concatenate([targets[:, :, None], np.tile(factual[:, 1:], (3, 1, 1))], axis=2)
+    audit = replace(measured(), train=train, factual=factual, twins=twins, plan=plan)
+    found = measuring._plausibility(audit, rng, Progress())
+    nearest = [
+        np.hypot(*((train[train[:, 0] == person[0], 1:] - person[1:]) / [1.0, 2.0]).T).min()
+        for person in factual[state < 3]
+    ]
+    assert found.real_median == pytest.approx(np.median(nearest))
+    assert np.isfinite(found.usual).all()
+    assert np.isfinite(found.distance).all()
+    unseen = targets == 3.0
+    assert unseen.any()
+    assert (found.distance > found.usual)[unseen].all()
+    assert (found.distance[~unseen] < 1e6).all()
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_whose_twin_is_illegal_by_hand() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -88,3 +89,76 @@ def test_holm_is_the_textbooks() -> None:
     np.testing.assert_allclose(holm(np.array([0.01, 0.04, 0.03, 0.005])), [0.03, 0.06, 0.06, 0.02])
     np.testing.assert_allclose(holm(np.array([0.9, 0.8])), [1.0, 1.0])
     assert len(holm(np.zeros(0))) == 0
+
+
+# More than two groups, and people who are compared only with those alike in something else
+
+
+def test_of_several_groups_each_is_tested_against_all_others() -> None:
+    rng = np.random.default_rng(0)
+    s, level = rng.integers(3, size=600).astype(float), rng.integers(4, size=600).astype(float)
+    tables = [[[((s == a) == is_in)[level == b].sum() for b in range(4)] for is_in in (True, False)] for a in range(3)]
+    expected = 3.0 * min(stats.chi2_contingency(np.array(one), correction=False).pvalue for one in tables)
+    found = depends_on(np.column_stack([s, level]), ["category", "category"])[1]
+    assert found == pytest.approx(min(1.0, expected))
+    for group in range(3):  # whichever group differs
+        shifted = rng.standard_normal(600) + 0.6 * (s == group)
+        assert depends_on(np.column_stack([s, shifted]), ["category", "number"])[1] < 1e-3
+
+
+def test_strata_are_combined_by_fishers_method() -> None:
+    rng = np.random.default_rng(1)
+    strata = rng.integers(3, size=900)
+    cells = np.column_stack([rng.integers(2, size=900), rng.standard_normal(900), rng.integers(3, size=900)]).astype(
+        float
+    )
+    kinds: list[Literal["number", "category"]] = ["category", "number", "category"]
+    found = depends_on(cells, kinds, 0, strata)
+    for i in (1, 2):
+        parts = [depends_on(cells[strata == k], kinds)[i] for k in range(3)]
+        assert found[i] == pytest.approx(stats.combine_pvalues(parts).pvalue)
+    assert found[0] == 1.0
+    assert depends_on(cells, kinds, 0, np.zeros(900, dtype=np.intp)) == pytest.approx(depends_on(cells, kinds))
+
+
+def test_a_stratum_that_cannot_be_tested_says_nothing() -> None:
+    """Of one group, of constant cells, or of cells that are all missing."""
+    rng = np.random.default_rng(2)
+    strata = np.repeat([0, 1, 2, 3], 200)
+    s = np.where(strata == 1, 0.0, rng.integers(2, size=800))
+    x = rng.standard_normal(800)
+    x[strata == 2], x[strata == 3] = 7.0, np.nan
+    cells = np.column_stack([s, x])
+    alone = depends_on(cells[strata == 0], ["category", "number"])
+    assert depends_on(cells, ["category", "number"], 0, strata) == pytest.approx(alone)
+    nothing = depends_on(cells[strata == 1], ["category", "number"], 0, np.zeros(200, dtype=np.intp))
+    np.testing.assert_array_equal(nothing, [1.0, 1.0])
+
+
+@pytest.mark.parametrize(("groups", "strata"), [(2, 2), (2, 6), (3, 4)])
+@pytest.mark.parametrize("name", ["number", "missing", "category"])
+def test_independence_within_strata_is_rejected_no_more_often(name: str, groups: int, strata: int) -> None:
+    """P-values that are adjusted for several tests are 1 often: these were tested, and count."""
+    kind, draw = INDEPENDENT[name]
+    found = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        stratum = rng.integers(strata, size=150 * strata)
+        s = rng.integers(groups, size=len(stratum)).astype(float)
+        cells = np.column_stack([s, draw(rng, s) + 5.0 * stratum if kind == "number" else draw(rng, s)])
+        found.append(depends_on(cells, ["category", kind], 0, stratum)[1])  # type: ignore[list-item]
+    for level in (0.05, 0.2):
+        assert (np.array(found) < level).mean() < level + 4.0 * np.sqrt(level * (1.0 - level) / len(found))
+
+
+def test_what_only_the_other_attribute_explains_is_no_dependence() -> None:
+    """Two attributes that hang together; the second alone acts."""
+    rng = np.random.default_rng(3)
+    other = rng.integers(2, size=3000)
+    s = (rng.random(3000) < 0.3 + 0.4 * other).astype(float)
+    x = rng.standard_normal(3000) + other
+    cells = np.column_stack([s, x])
+    assert depends_on(cells, ["category", "number"])[1] < 1e-6
+    assert depends_on(cells, ["category", "number"], 0, other)[1] > 0.05
+    acts = np.column_stack([s, x + 0.3 * s])
+    assert depends_on(acts, ["category", "number"], 0, other)[1] < 1e-6

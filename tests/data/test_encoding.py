@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cfad_core.core.config import Categories, Scaling
 from cfad_core.core.errors import InvalidDataError
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.encoding import Encoding, fit_encoding
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.validation import validate
@@ -170,6 +171,117 @@ def test_the_json_of_an_encoding() -> None:
     ]
     assert list(category) == list(number)
     assert category["levels"] == ["nurse", "clerk", "(missing)"]
+
+
+# More than two groups, and more than one attribute
+
+CROSSED = ColumnRoles(
+    (Attribute("sex"), Attribute("age", cuts=(30.0, 55.0)), Attribute("job", ("clerk",), others="rest"))
+)
+
+
+def crossed(n: int = 60) -> pd.DataFrame:
+    return mixed(n).assign(job=lambda frame: frame["job"].fillna("none"))
+
+
+def test_three_attributes_are_one_column() -> None:
+    frame = crossed()
+    encoding = fit_to(frame, CROSSED, "own")
+    assert encoding.attribute_names == ("sex", "age", "job")
+    assert encoding.sensitive == "sex and age and job"
+    assert encoding.states.sizes == (2, 3, 2)
+    assert encoding.names[:2] == ("sex and age and job", "owner")
+    assert encoding.column_variables[:2] == ("sex and age and job", "owner")
+    assert encoding.group_names(1) == ("under 30", "30 to under 55", "55 or more")
+    assert encoding.state_name(0) == "f, under 30, clerk"
+    assert encoding.state_name(11) == "m, 55 or more, rest"
+    x = encoding.encode(frame)
+    codes = [
+        6 * (row["sex"] == "m") + 2 * int(np.searchsorted([30, 55], row["age"], side="right")) + (row["job"] != "clerk")
+        for _, row in frame.iterrows()
+    ]
+    assert x[:, 0].tolist() == codes
+    assert encoding.variable_kinds["sex and age and job"] == "category"
+    assert Encoding.from_dict(json.loads(json.dumps(encoding.to_dict()))) == encoding
+
+
+def test_rows_outside_any_attribute_are_outside() -> None:
+    frame = crossed()
+    frame.loc[0, "sex"] = "x"
+    frame["age"] = frame["age"].astype(object)
+    frame.loc[1, "age"] = None
+    frame.loc[2, "job"] = None
+    encoding = fit_to(crossed(), CROSSED, "own")
+    assert np.flatnonzero(~encoding.in_groups(frame)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        CROSSED,
+        ColumnRoles("job"),
+        ColumnRoles((Attribute("job", ("help", "smith"), {"help": ("clerk", "nurse")}), "owner")),
+        ColumnRoles((Attribute("age", bands=5),)),
+    ],
+    ids=["three", "one", "merged", "bands"],
+)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_twins_of_k_groups_are_read_as_they_were_written(roles: ColumnRoles, seed: int) -> None:
+    """To the bit, whichever state people are moved to; who stays keeps every cell."""
+    rng, frame = np.random.default_rng(seed), crossed()
+    encoding = fit_to(frame, roles, "own")
+    inside = encoding.in_groups(frame)
+    frame = frame[inside]
+    x = encoding.encode(frame)
+    assert set(x[:, 0]) <= set(encoding.states.codes)
+    twins = x[rng.permutation(len(x))]  # other people's legal rows
+    twins[:, 0] = rng.choice(encoding.states.codes, len(x))
+    back = encoding.decode(twins, x, frame).rows
+    np.testing.assert_array_equal(encoding.encode(back), twins)
+    pd.testing.assert_frame_equal(encoding.decode(x, x, frame).rows, frame)
+    alone = x.copy()
+    alone[:, 0] = twins[:, 0]
+    moved = encoding.decode(alone, x, frame).rows
+    assert moved.drop(columns=[*encoding.attribute_names]).equals(frame.drop(columns=[*encoding.attribute_names]))
+    stay = alone[:, 0] == x[:, 0]
+    for name in encoding.attribute_names:
+        assert moved.loc[stay, name].tolist() == frame.loc[stay, name].tolist()
+
+
+def test_moving_one_attribute_leaves_the_cells_of_another() -> None:
+    frame = crossed()
+    encoding = fit_to(frame, CROSSED, "own")
+    x, states = encoding.encode(frame), encoding.states
+    for attribute, size in enumerate(states.sizes):
+        for group in range(size):
+            twins = x.copy()
+            twins[:, 0] = states.codes[states.moved(states.of_codes(x[:, 0]), {attribute: group})]
+            rows = encoding.decode(twins, x, frame).rows
+            groups = encoding.attributes[attribute]
+            assert (groups.codes(rows[groups.column]) == group).all()
+            others = [name for name in frame.columns if name != groups.column]
+            assert rows[others].equals(frame[others])
+
+
+@pytest.mark.parametrize(
+    ("grouping", "names"),
+    [
+        ({"values": ["f", "m"], "cut": None}, ("f", "m")),
+        ({"values": ["f"], "cut": None}, ("f", "not f")),
+        ({"values": [], "cut": 2.5}, ("under 2.5", "2.5 or more")),
+        ({"cut": 2.5}, ("under 2.5", "2.5 or more")),
+        ({"values": ["f", "m"]}, ("f", "m")),
+    ],
+)
+def test_encodings_of_two_groups_are_read(grouping: dict[str, Any], names: tuple[str, str]) -> None:
+    """As programs wrote them that knew no more."""
+    today = fit_to(table(), ROLES, "own").to_dict()
+    older = {"sensitive": "sex", "grouping": grouping, "variables": today["variables"], "scaling": "own"}
+    found = Encoding.from_dict(json.loads(json.dumps(older)))
+    assert (found.attribute_names, found.group_names(0)) == (("sex",), names)
+    if names == ("f", "m"):
+        assert found == fit_to(table(), ROLES, "own")
 
 
 CELLS = (

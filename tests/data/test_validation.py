@@ -10,6 +10,7 @@ import pytest
 
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data import roles as roles_module
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.validation import validate
@@ -185,3 +186,91 @@ def test_a_test_table_of_its_own() -> None:
 def test_a_rare_value_that_happens_to_determine_the_label_is_no_leak() -> None:
     assert codes(spoiled(extra=range(600))) == []
     assert codes(spoiled(extra=[k // 21 for k in range(600)])) == []  # frequent values, but they determine nothing
+
+
+# More than two groups, and more than one attribute
+
+
+def with_groups(**counts: int) -> pd.DataFrame:
+    cells = [value for value, count in counts.items() for _ in range(count)]
+    return make_people(len(cells), seed=0).assign(group=np.random.default_rng(0).permutation(cells))
+
+
+def texts(table: pd.DataFrame, roles: ColumnRoles) -> list[str]:
+    return [finding.text for finding in validate(table, roles).findings]
+
+
+def test_rare_values_that_were_taken_together_are_counted() -> None:
+    table = with_groups(a=400, b=300, c=50, d=40, e=2)
+    validation = validate(table, ROLES)
+    assert validation.is_usable
+    assert validation.usable_roles().groupings[0].names == ("a", "b", "other")
+    assert found(table) == {("merged-values", "info", "group", 92)}
+    assert texts(table, ROLES) == ["Group 'other' of 'group' takes together 'c' (50), 'd' (40), 'e' (2)."]
+
+
+def test_rare_values_that_join_others_are_counted_with_them() -> None:
+    table = with_groups(a=400, Other=300, c=50)
+    assert texts(table, ROLES) == ["Group 'Other' of 'group' takes together 'Other' (300), 'c' (50)."]
+    many = with_groups(a=400, b=300, **{f"v{k}": 20 - k for k in range(10)})
+    (text,) = texts(many, ROLES)
+    assert text.endswith("'v6' (14), 'v7' (13) and 2 more.")
+    assert found(many) == {("merged-values", "info", "group", 155)}
+
+
+def test_merged_values_are_named_but_one_against_all_others_says_it_all() -> None:
+    table = with_groups(a=300, b=200, c=200)
+    asked = dataclasses.replace(ROLES, sensitive=(Attribute("group", ("x", "c"), {"x": ("a", "b")}),))
+    assert texts(table, asked) == ["Group 'x' of 'group' takes together 'a' (300), 'b' (200)."]
+    assert texts(table, dataclasses.replace(ROLES, groups=("a",))) == []
+
+
+def test_rows_outside_are_counted_by_attribute() -> None:
+    table = with_groups(a=300, b=200, c=200, d=30, e=20).assign(region=["n", "s"] * 375)
+    table.loc[table.index[:11], "region"] = None
+    roles = dataclasses.replace(ROLES, sensitive=(Attribute("group", ("a", "b", "c")), Attribute("region")))
+    assert [text for text in texts(table, roles) if "left out" in text] == [
+        "50 of 750 rows are left out: their 'group' is none of 'a', 'b', 'c'.",
+        "11 of 750 rows are left out: their 'region' is neither 'n' nor 's'.",
+    ]
+
+
+def test_every_group_of_every_attribute_must_be_large_enough() -> None:
+    table = with_groups(a=300, b=280, c=20)
+    roles = dataclasses.replace(ROLES, sensitive=(Attribute("group"), Attribute("region")))
+    named = dataclasses.replace(ROLES, sensitive=(Attribute("group", ("a", "b", "c")), Attribute("region")))
+    table["region"] = np.where(np.arange(600) < 575, "n", "s")
+    table = table.assign(group=lambda some: some["group"].mask(some["region"] == "s", "a"))
+    outside = int((table["group"] == "c").sum())
+    assert ("small-group", "error", "region", 25) in found(table, roles)
+    assert ("rows-outside-groups", "info", "group", outside) in found(table, roles)  # too few to be a group
+    assert ("small-group", "error", "group", outside) in found(table, named)
+    few = "There are 90 rows in the groups; at least 100 are needed. Add more rows."
+    assert few in texts(with_groups(a=30, b=30, c=30), ROLES)
+
+
+def test_what_determines_a_group_of_any_attribute_is_named() -> None:
+    table = with_groups(a=300, b=200, c=200).assign(region=["n", "s"] * 350)
+    table["copy"] = table["group"].str.upper()
+    table["half"] = table["region"].map({"n": 1, "s": 2})
+    roles = dataclasses.replace(ROLES, sensitive=("group", "region"))
+    assert [text for text in texts(table, roles) if "determines" in text] == [
+        "Column 'copy' determines the group of 'group' exactly. Ignore it unless that is meant.",
+        "Column 'half' determines the group of 'region' exactly. Ignore it unless that is meant.",
+    ]
+
+
+def test_a_test_table_needs_all_attributes_and_people_of_their_groups() -> None:
+    table = with_groups(a=300, b=200, c=200).assign(region=["n", "s"] * 350)
+    roles = dataclasses.replace(ROLES, sensitive=("group", "region"))
+    assert ("test-columns", "error", None, 1) in found(table, roles, table.drop(columns="region"))
+    nobody = [f.text for f in validate(table, roles, table.assign(region="west")).errors]
+    assert nobody == [
+        "No test row belongs to one of the groups 'a' and 'b' and 'c' and 'n' and 's'. Add rows of these groups."
+    ]
+
+
+@pytest.mark.parametrize("sensitive", [("group", "group"), ("group", "debt", "income", "schooling")])
+def test_columns_that_cannot_be_sensitive_do_not_hide_wrong_columns(sensitive: tuple[str, ...]) -> None:
+    wrong = dataclasses.replace(ROLES, sensitive=sensitive)
+    assert {"sensitive-columns", "all-missing"} <= set(codes(spoiled(extra=np.nan), wrong))

@@ -15,7 +15,14 @@ from cfad_core.core.config import AuditConfig, DetectorConfig, TwinRule
 from cfad_core.core.states import TWO_GROUPS, States
 from cfad_core.detectors import twin
 from cfad_core.detectors.pca import PrincipalComponents
-from cfad_core.detectors.protocol import AnyDetector, Detector, InputScaling, PeopleDetector, SavedDetector
+from cfad_core.detectors.protocol import (
+    AnyDetector,
+    Detector,
+    InputScaling,
+    PeopleDetector,
+    SavedDetector,
+    twins_wanted,
+)
 from cfad_core.detectors.protocol import explain_people as explain
 from cfad_core.detectors.protocol import score_people as score
 from cfad_core.detectors.twin import TwinDetector, twin_score
@@ -89,6 +96,68 @@ def test_a_person_and_their_twin_get_the_same_score_to_the_last_bit(rule: TwinRu
     plain = score(base(), some)
     assert not np.array_equal(score(base(), first_moved(some)), plain)  # it is the rule that makes them alike
     assert not np.array_equal(detector.score_people(some), plain)
+
+
+@dataclass(frozen=True)
+class InTurn(FirstMoved):
+    """Three groups, or two attributes of two: each group adds its number to the first attribute."""
+
+    sizes: tuple[int, ...] = (3,)
+
+    @property
+    def states(self) -> States:
+        return States(self.sizes)
+
+    def twins(self, x: Floats, draw: int = 0, /) -> Floats:
+        repeat, number = divmod(draw, self.states.others)
+        there = self.states.other(self.states.of_codes(x[:, 0]), number)
+        twins = x.copy()
+        twins[:, 0], twins[:, 1] = there, x[:, 1] + there - x[:, 0] + (repeat if self.draws else 0)
+        return twins
+
+
+def people_of(sizes: tuple[int, ...], n: int = 40) -> Floats:
+    """In every state; attributes that leave rounding behind, for scores that add up in one order alone."""
+    rng = np.random.default_rng(1)
+    return np.column_stack(
+        [np.arange(n) % States(sizes).count, rng.integers(-20, 20, n) / 4.0, rng.normal(size=(n, 2))]
+    )
+
+
+@EVERY_RULE
+@pytest.mark.parametrize("sizes", [(3,), (5,), (2, 2)])
+def test_a_person_and_all_their_twins_get_the_same_score_to_the_last_bit(
+    rule: TwinRule, sizes: tuple[int, ...]
+) -> None:
+    causes, some = InTurn(sizes=sizes), people_of(sizes)
+    detector = TwinDetector(base(), causes, rule)
+    here = detector.score_people(some)
+    for number in range(causes.states.others):
+        assert np.array_equal(detector.score_people(causes.twins(some, number)), here)
+    ways: dict[TwinRule, Callable[..., Floats]] = {"mean": np.mean, "max": np.max, "min": np.min}
+    everywhere = [score(base(), some), *(score(base(), causes.twins(some, k)) for k in range(causes.states.others))]
+    np.testing.assert_allclose(here, ways[rule](everywhere, axis=0), rtol=1e-12)
+    parts = explain(detector, some)
+    assert parts is not None
+    np.testing.assert_allclose(parts.sum(axis=1), here, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("asked", "used"), [(1, 2), (2, 2), (3, 4), (8, 8)])
+def test_every_other_group_has_as_many_twins(asked: int, used: int) -> None:
+    """As many as are asked for, in all; at least one in each group."""
+    causes, some = InTurn(draws=True), people_of((3,))
+    assert twins_wanted(causes, asked) == used
+    assert twins_wanted(InTurn(draws=False), asked) == 2
+    detector = TwinDetector(base(), causes, "mean", asked)
+    own = score(base(), some)
+    expected = np.mean(
+        [
+            np.mean([own, *(score(base(), causes.twins(some, 2 * draw + k)) for k in range(2))], axis=0)
+            for draw in range(used // 2)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(detector.score_people(some), expected, rtol=1e-12)
 
 
 @EVERY_RULE

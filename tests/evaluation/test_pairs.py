@@ -280,6 +280,44 @@ def test_only_compared_pairs_count() -> None:
     assert np.isnan(few.ratios()[0, 1])
 
 
+def test_people_who_are_compared_with_nobody_do_not_count() -> None:
+    """Everybody is moved to the second group alone, whose own people have nowhere to go."""
+    case, compared = draw_case(3, m=300, models=20), compared_with(3)
+    compared &= np.arange(3) == 1
+    table = case.scores(compared=compared, seed=5).at(0.3)
+    assert [(pair.source, pair.target) for pair in table.pairs] == [(0, 1), (2, 1)]
+    assert table.n == tuple(np.bincount(case.group).tolist())
+    assert table.any_other_by_group[1] == AnyOther(table.n[1])
+    moved = np.flatnonzero(case.group != 1)
+    column = np.where(case.group == 0, 0, 1)
+    twins = case.twins[:, :, column, np.arange(300)][:, :, moved]
+    alone = ResampledScores(case.score[moved], twins, case.group[moved], seed=5).at(0.3).changing_ratio
+    curve = ScoreCurve(case.score[moved], twins.reshape(-1, len(moved))).at(0.3)
+    assert table.any_other.n == len(moved)
+    assert table.any_other.ratio == pytest.approx(float(curve.changing_ratio), abs=1e-12)
+    assert same(table.any_other.interval, widened(alone, table.any_other.ratio))
+    nobody = case.scores(compared=np.zeros((3, 3), dtype=bool), seed=5).at(0.3)
+    assert (nobody.pairs, nobody.any_other) == ((), AnyOther(0))
+
+
+def test_bounds_where_some_are_compared_with_nobody() -> None:
+    case, compared = draw_case(3, m=300), compared_with(3)
+    compared &= np.arange(3) == 1
+    counts = FlagCounts((5, 30, 60), (100, 200, 300))
+    table = case.scores(compared=compared, seed=0).at(0.3, counts)
+    first, second, third = (one.bounds for one in table.any_other_by_group)
+    assert (first, second, third) == (
+        flag_rate_bounds(0.05, 0.15, 100, 200),
+        None,
+        flag_rate_bounds(0.2, 0.15, 300, 200),
+    )
+    assert first is not None
+    assert third is not None
+    share = (case.group == 0).sum() / (case.group != 1).sum()
+    assert table.any_other.bounds is not None
+    assert table.any_other.bounds.low == pytest.approx(share * first.low + (1.0 - share) * third.low)
+
+
 def test_the_seed_decides() -> None:
     case = draw_case()
     one, again, other = (case.scores(seed=seed).at(0.3) for seed in (1, 1, 2))
