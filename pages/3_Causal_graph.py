@@ -20,16 +20,20 @@ from cfad_core.apps.dashboard.graph_views import (
 from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import offer_measuring
+from cfad_core.apps.dashboard.views import choose_view, looked_at, reached
+from cfad_core.data.roles import joint_name
 from cfad_core.figures import adjacency_figure, graph_figure
 
 frame.open_page("Causal graph")
 st.title("Causal graph")
-record, result = frame.finished_audit()
+record, whole = frame.finished_audit()
+result = choose_view(record, whole, pairs=False)
 variables, strengths = result.model.strengths()
-sensitive, affected, stability = result.model.sensitive, result.model.affected_names, result.stability
+attributes, affected, stability = looked_at(result), reached(result), result.stability
+sensitive = as_text(joint_name(attributes))
 if not affected:
     st.warning(
-        f"In this graph {as_text(sensitive)} affects nothing, so every twin equals the person and every detector looks "
+        f"In this graph {sensitive} affects nothing, so every twin equals the person and every detector looks "
         "fair. This is a statement about the graph, not about the detector."
     )
 
@@ -38,15 +42,13 @@ with picture:
     weakest = weakest_shown(result, f"weakest-{record.id}")
     found = None if stability is None else (counts(stability), len(stability.graphs))
     is_open = open_directions(result)
-    drawn = graph_figure(variables, strengths, sensitive, affected, weakest=weakest, found=found, is_open=is_open)
+    drawn = graph_figure(variables, strengths, attributes, affected, weakest=weakest, found=found, is_open=is_open)
     st.plotly_chart(drawn, width="stretch", key="graph")
-    reach = (
-        f"It reaches {len(affected)} of {len(variables) - 1} attributes: {as_text(', '.join(affected), 600)}."
-        if affected
-        else ""
-    )
+    diamond = "diamond is" if len(attributes) == 1 else "diamonds are"
+    others, named = len(variables) - len(result.model.attributes), as_text(", ".join(affected), 600)
+    reach = f"It reaches {len(affected)} of {others} attributes: {named}." if affected else ""
     st.caption(
-        f"Arrows lead from cause to effect, thicker where stronger. The diamond is {as_text(sensitive)}; what it "
+        f"Arrows lead from cause to effect, thicker where stronger. The {diamond} {sensitive}; what it "
         f"reaches stands out. {reach}{marks(result)}"
     )
 with matrix:
@@ -65,6 +67,6 @@ with cuts:
     if stability is None:
         st.info("What each edge carries was not measured; you can measure it in the tab *Uncertainty*.")
     else:
-        edge_by_edge(record, result, stability.edge_cuts)
+        edge_by_edge(record, result, stability.edge_cuts[0])
 ask_for_directions(result)
 edit_knowledge(record, result, edges)

@@ -7,19 +7,23 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.tables import kept_here
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.apps.dashboard.uncertainty import interval_name, no_path, span
+from cfad_core.apps.dashboard.views import choose_view
 from cfad_core.core.config import DEFAULT_METHODS
 from cfad_core.core.formats import percent
 from cfad_core.detectors.registry import label_of, look_of
 from cfad_core.figures import densities_figure
 
 _PANELS = 4
+_READABLE = 4  # groups whose lines can be followed
 
 frame.open_page("Score densities")
 st.title("Score densities")
-record, result = frame.finished_audit()
+record, whole = frame.finished_audit()
+result = choose_view(record, whole)
 left, right = st.columns([3, 1])
 methods = left.multiselect(
     "Methods",
@@ -44,6 +48,7 @@ st.caption(
     + ". The closer a solid line is to its dashed one, the less the score depends on the group. Dotted: the threshold."
     + ("" if shared else " Scores of different methods have different units: every panel has its own scale.")
     + (" There are scores of 0 or less, so the scale is not logarithmic." if wanted and not log else "")
+    + (" Choose two groups above to see them without the others." if len(result.groups) > _READABLE else "")
 )
 distances = [(report, group, found) for report in reports for group, found in report.distances.items()]
 rows = [
@@ -57,7 +62,8 @@ rows = [
     for report, group, found in distances
 ]
 shown = pd.DataFrame(rows).style.format({"Kolmogorov-Smirnov": "{:.3f}", "Wasserstein": "{:.3g}"})
-st.dataframe(shown, hide_index=True, width="stretch")
+with kept_here("distances", result):
+    st.dataframe(shown, hide_index=True, width="stretch")
 worst, where, largest = max(distances, key=lambda row: row[2].kolmogorov_smirnov)
 st.caption(
     "Distances between people's scores and their twins', the mean over the twins. Kolmogorov-Smirnov: the largest "

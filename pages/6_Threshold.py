@@ -7,11 +7,12 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.tables import show_groups
+from cfad_core.apps.dashboard.tables import kept_here, show_groups
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.threshold_choice import choose
 from cfad_core.apps.dashboard.thresholds import confusion, group_rates, tradeoff
 from cfad_core.apps.dashboard.uncertainty import LONGEST, interval_caption, interval_name, no_path, show_evidence
+from cfad_core.apps.dashboard.views import choose_view, if_otherwise, otherwise
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import number, percent
@@ -22,23 +23,25 @@ from cfad_core.runs.model import AuditRecord, ChosenThreshold
 
 
 @st.fragment
-def operate(audit: str, result: AuditResult) -> None:
-    """The controls and all that moves with them."""
+def operate(audit: str, whole: AuditResult, result: AuditResult) -> None:
+    """The controls, which are about everybody, and all that moves with them, about the groups that are looked at."""
     record = frame.with_usable_threshold(store().get(audit))  # what was saved a moment ago, too
-    chosen = choose(record, result)
+    chosen = choose(record, whole)
     report = result.report(chosen.method)
     metrics = report.metrics_at(chosen.value)
     st.container(border=True).markdown(as_text(report.verdict_at(chosen.value), LONGEST))
     tiles(metrics, interval_caption(result, report, chosen.value))
     show_evidence(result, report, chosen.value, "How far to trust this number")
-    save(record, chosen, metrics)
+    save(record, chosen, metrics, if_otherwise(result))
     curve, groups = st.columns([3, 2], gap="large")
     with curve:
         show_tradeoff(result, report, metrics)
     with groups:
-        st.plotly_chart(rates_figure(group_rates(report, chosen.value)), width="stretch", key="rates")
-        st.caption("Each group, and the twins of its people: had they belonged to the other group.")
-    show_groups(report, chosen.value)
+        with kept_here("rates", result):
+            st.plotly_chart(rates_figure(group_rates(report, chosen.value)), width="stretch", key="rates")
+        st.caption(f"Each group, and the twins of its people: {otherwise(result)}.")
+    with kept_here("groups", result):
+        show_groups(report, chosen.value)
     if metrics.n_anomaly is not None:
         st.dataframe(confusion(report.curves.people.at(chosen.value)), width="content")
 
@@ -59,12 +62,12 @@ def tiles(metrics: Metrics, interval: str) -> None:
         places[1].caption(interval, help=HELP["interval"])
 
 
-def save(record: AuditRecord, chosen: ChosenThreshold, metrics: Metrics) -> None:
+def save(record: AuditRecord, chosen: ChosenThreshold, metrics: Metrics, condition: str) -> None:
     """Keep the threshold with the audit."""
     words, action = st.columns([4, 1], vertical_alignment="center")
     words.caption(
-        f"Of {metrics.n:,} people, {percent(metrics.newly_flagged)} would be flagged only if they belonged to the "
-        f"other group, {percent(metrics.newly_cleared)} only as they are."
+        f"Of {metrics.n:,} people, {percent(metrics.newly_flagged)} would be flagged only {condition}, "
+        f"{percent(metrics.newly_cleared)} only as they are."
     )
     if action.button("Save this threshold", type="primary", width="stretch"):
         store().choose_threshold(record.id, chosen)
@@ -98,4 +101,4 @@ def show_tradeoff(result: AuditResult, chosen: MethodReport, metrics: Metrics) -
 frame.open_page("Threshold")
 st.title("Threshold")
 shown, found = frame.finished_audit()
-operate(shown.id, found)
+operate(shown.id, found, choose_view(shown, found))

@@ -36,9 +36,12 @@ def test_the_example_of_the_library_runs(
 ) -> None:
     (tmp_path / "assets").symlink_to(ROOT / "assets")
     monkeypatch.chdir(tmp_path)  # it writes a folder
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-    exec(code, {})
+    parts = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(parts) == 2  # two groups, and more
+    exec("\n".join(parts), {})
     printed = capsys.readouterr().out
     assert "would have a different outcome with CFAD" in printed
+    assert "['gender', 'region', 'gender and region']" in printed
+    assert "had they belonged to another group of region" in printed
     assert "surprise_reasons" in printed
     assert (tmp_path / "audit" / "audit.json").is_file()

@@ -264,7 +264,7 @@ class View:
     def otherwise(self) -> str:
         """What people and their twins differ in."""
         if self.comparison.is_joint:
-            return f"had both {self.comparison.name} been another"
+            return f"had both {self.comparison.name} been different"
         if len(self.names) == 2 and self.is_of_one_attribute:
             return "had they belonged to the other group"
         if self.pair is not None:

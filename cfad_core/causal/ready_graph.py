@@ -56,7 +56,7 @@ class ReadyGraph:
                 f"A causal graph has no cycles; this one has {shortened(path, 500)}. Remove one of these edges."
             )
 
-    def knowledge(self, variables: Sequence[str], sensitive: str) -> Knowledge:
+    def knowledge(self, variables: Sequence[str], sensitive: str | Sequence[str]) -> Knowledge:
         """The graph as knowledge that leaves nothing to discover. Variables that it does not name have no edges.
 
         Raises
@@ -71,7 +71,8 @@ class ReadyGraph:
                 f"The graph names what is no variable of this audit: {listed(unknown)}. "
                 f"It may name: {listed(variables)}."
             )
-        is_root = all(effect != sensitive for _, effect in self.edges)
+        own = {sensitive} if isinstance(sensitive, str) else set(sensitive)
+        is_root = all(effect not in own or cause in own for cause, effect in self.edges)
         return Knowledge(required=self.edges, complete=True, sensitive_is_root=is_root)
 
     def missing(self, variables: Sequence[str]) -> tuple[str, ...]:

@@ -84,12 +84,7 @@ def settle(column: pd.Series[Any], asked: Attribute) -> Attribute:
 
 def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
     """Every value that many people have is a group, the most frequent first; the rarer ones are taken together."""
-    texts = column.dropna().astype(object).map(str)
-    distinct = pd.Series(texts.unique())
-    inside = {
-        cell: name for name, values in asked.merged.items() for v in values for cell in distinct[matches(distinct, v)]
-    }
-    counts = texts.map(lambda value: inside.get(value, value)).value_counts()
+    counts = _called(column, asked.merged).value_counts()
     counts = counts.sort_index().sort_values(ascending=False, kind="stable")  # whatever the order of the rows
     own = [str(name) for name in counts.index if name in asked.merged or counts[name] >= _OWN_GROUP]
     if len(own) < 2:  # of few people
@@ -108,6 +103,17 @@ def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
     return dataclasses.replace(asked, groups=tuple(own), others=others)
 
 
+def _called(column: pd.Series[Any], merged: Mapping[str, tuple[str, ...]]) -> pd.Series[Any]:
+    """What the known cells of a column read, or the merged group that they belong to."""
+    known = column.dropna()
+    distinct = pd.Series(known.unique())
+    names = distinct.map(str)
+    for name, values in merged.items():
+        for value in values:
+            names[matches(distinct, value)] = name
+    return known.map(dict(zip(distinct, names, strict=True)))
+
+
 def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding]:
     """Everything that is wrong with an attribute."""
 
@@ -124,12 +130,11 @@ def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding
             return wrong("bad-cut", *found)
     elif asked.groups is None and (found := _value_problem(column, asked)):
         return wrong("no-groups", *found)
-    settled = settle(column, asked)
-    if not settled.cuts and (problems := _group_problems(column, settled)):
+    elif problems := _group_problems(column, asked) or _group_problems(column, settle(column, asked)):
         return [Finding(code, "error", message, "", column=asked.column) for code, message in problems]
     return [
         Finding("unknown-reference", "error", message, "Name one of them.", column=asked.column)
-        for message in _choice_problems(settled)
+        for message in _choice_problems(settle(column, asked))
     ]
 
 
@@ -164,10 +169,10 @@ def _value_problem(column: pd.Series[Any], asked: Attribute) -> tuple[str, str] 
 
 
 def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str, str]]:
-    """Codes and messages about groups that are named."""
-    groups, others = asked.groups or (), asked.others
-    if not groups or (count := len(groups) + (others is not None)) > MAX_GROUPS:
-        return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {count if groups else 0}.")]
+    """Codes and messages about groups that are named, or at least merged."""
+    groups, others = tuple(asked.merged) if asked.groups is None else asked.groups, asked.others
+    if (count := len(groups) + (others is not None)) > MAX_GROUPS or asked.groups == ():
+        return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {count}.")]
     stray = [name for name in asked.merged if name not in groups]
     if stray:
         return [("no-groups", f"The merged group '{stray[0]}' is not among the groups {', '.join(groups)}.")]
@@ -186,17 +191,32 @@ def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str,
     if len(set(groups)) < len(groups):
         twice = next(name for name in groups if groups.count(name) > 1)
         return [("same-group", f"The two groups must differ; '{twice}' and '{twice}' do not.")]
-    written = [name for name, values in held.items() if len(values) > 1] + [*asked.grouping.names[len(groups) :]]
-    for name in written:  # in twins' cells, which must be read as this group
-        for cell in distinct[matches(distinct, name)].map(str):
-            if taken.get(cell, name) != name:
-                return [("same-group", f"A group cannot be called '{name}': that is a value of group '{taken[cell]}'.")]
+    if called := _called_like_others(distinct, held, others, taken):
+        message = f"Group '{called}' of '{asked.column}' is called like a value that it does not hold."
+        return [("same-group", f"{message} Call it something else, or add the value.")]
     return [
         ("unknown-group", f"No row of '{asked.column}' holds the group '{value}'; it holds {listed(column)}.")
         for values in held.values()
         for value in values
         if not matches(distinct, value).any()
     ]
+
+
+def _called_like_others(
+    distinct: pd.Series[Any], held: Mapping[str, tuple[str, ...]], others: str | None, taken: Mapping[str, str]
+) -> str | None:
+    """A group whose name is a value that it does not hold: nobody could say what a cell with that value means.
+
+    Parameters
+    ----------
+    distinct : the values of the column
+    held : by group, its values
+    taken : by value, its group
+    """
+    for name in held:
+        if any(taken.get(value) != name for value in distinct[matches(distinct, name)].map(str)):
+            return name
+    return others if others is not None and (matches(distinct, others) & distinct.map(str).isin(taken)).any() else None
 
 
 def _choice_problems(settled: Attribute) -> list[str]:

@@ -98,6 +98,17 @@ class ColumnRoles:
         return all(one.is_settled for one in self.attributes)
 
 
+def roles_of(
+    attributes: Sequence[Attribute], label: str | None = None, anomaly: str | None = None, ignore: Sequence[str] = ()
+) -> ColumnRoles:
+    """The roles of these sensitive attributes, as short as they can be written."""
+    rest: dict[str, Any] = {"label": label, "anomaly": anomaly, "ignore": tuple(ignore)}
+    first = attributes[0]
+    cut = first.cuts[0] if len(first.cuts) == 1 else None
+    short = ColumnRoles(first.column, groups=first.groups, cut=cut, **rest)
+    return short if short.attributes == tuple(attributes) else ColumnRoles(tuple(attributes), **rest)
+
+
 def joint_name(names: Sequence[str]) -> str:
     return " and ".join(names)
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from cfad_core.data.attributes import MAX_GROUPS, Attribute, settle
 from cfad_core.data.columns import as_numbers, as_texts
 from cfad_core.data.kinds import MAX_LEVELS, kind_of
-from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.roles import ColumnRoles, roles_of
 
 Role = Literal["sensitive", "label", "feature", "ignore"]
 
 _NEARLY_CONSTANT = 0.995  # share of one value
 _MOSTLY_DISTINCT = 0.5
 _LONG_TEXT = 40  # characters, on average
-_MANY_GROUPS = 12
 # In order of preference; words of a name, whole
 _SENSITIVE = (
     ("sex", "gender"),
@@ -93,28 +93,31 @@ class Suggestion:
         return tuple(entry.column for entry in self.columns if entry.role == "ignore")
 
 
-def suggest_roles(table: pd.DataFrame, sensitive: str | None = None, label: str | None = None) -> Suggestion:
-    """Suggest roles; ``sensitive`` and ``label`` are settled by who gives them."""
+def suggest_roles(
+    table: pd.DataFrame, sensitive: str | Sequence[str] | None = None, label: str | None = None
+) -> Suggestion:
+    """Suggest roles; ``sensitive``, one column or several, and ``label`` are settled by who gives them."""
+    given = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
     kinds = {str(name): kind_of(table[name]) for name in table.columns}
     reasons = {name: _reason_to_ignore(table[name], kind) for name, kind in kinds.items()}
     chosen_label = label or _by_name(table, _LABEL, reasons, _can_be_label)
     others = {name: reason or ("is the label" if name == chosen_label else "") for name, reason in reasons.items()}
-    chosen = sensitive or _by_name(table, _SENSITIVE, others, _can_be_sensitive)
+    named = None if given else _by_name(table, _SENSITIVE, others, _can_be_sensitive)
+    chosen = given if named is None else [named]
     columns = []
     for name, kind in kinds.items():
         role: Role = "ignore" if reasons[name] else "feature"
         reason = reasons[name]
-        if name == chosen:
-            role, reason = "sensitive", "" if sensitive else "is named so"
+        if name in chosen:
+            role, reason = "sensitive", "" if given else "is named so"
         elif name == chosen_label:
             role, reason = "label", "" if label else "is named so, and has two values"
         columns.append(ColumnSuggestion(name, kind, role, reason))
     roles = None
-    if chosen in kinds and chosen is not None:
+    if chosen and set(chosen) <= set(kinds):
         ignore = tuple(entry.column for entry in columns if entry.role == "ignore")
         anomaly = suggest_anomaly(table[chosen_label]) if chosen_label in kinds else None
-        groups, cut = suggest_groups(table[chosen])
-        roles = ColumnRoles(chosen, groups=groups, label=chosen_label, anomaly=anomaly, ignore=ignore, cut=cut)
+        roles = roles_of([suggest_attribute(table[name]) for name in chosen], chosen_label, anomaly, ignore)
     return Suggestion(tuple(columns), roles)
 
 
@@ -145,13 +148,20 @@ def suggest_tiers(table: pd.DataFrame, roles: ColumnRoles) -> tuple[tuple[str, .
     return tuple(tuple(name for name, rank in ranks.items() if rank == tier) for tier in found)
 
 
-def suggest_groups(column: pd.Series[Any]) -> tuple[tuple[str, ...] | None, float | None]:
-    """The two most frequent values, the rarer first; or a cut point at the middle of many numbers."""
-    known = column.dropna()
-    if kind_of(column) == "number" and known.nunique() > _MANY_GROUPS:
-        return None, float(np.rint(np.median(as_numbers(known))))
-    most = [str(value) for value in known.value_counts().index[:2]]
-    return (tuple(reversed(most)), None) if len(most) == 2 else (None, None)
+def suggest_attribute(column: pd.Series[Any]) -> Attribute:
+    """The groups of a sensitive column: two values, the rarer first; of several, all, and the rarer ones together.
+
+    Of many numbers there are two groups, under and over their middle.
+    """
+    known, name = column.dropna(), str(column.name)
+    if kind_of(column) == "number" and known.nunique() > MAX_GROUPS:
+        return Attribute(name, cuts=(float(np.rint(np.median(as_numbers(known)))),))
+    if known.nunique() < 2:
+        return Attribute(name)
+    groups = settle(column, Attribute(name))
+    if len(groups.grouping.names) > 2:
+        return groups
+    return Attribute(name, groups=tuple(str(value) for value in reversed(known.value_counts().index[:2])))
 
 
 def suggest_anomaly(column: pd.Series[Any]) -> str | None:
@@ -199,7 +209,7 @@ def _by_name(table: pd.DataFrame, words: tuple[tuple[str, ...], ...], taken: dic
 
 
 def _can_be_sensitive(column: pd.Series[Any]) -> bool:
-    return 2 <= column.nunique() <= _MANY_GROUPS or kind_of(column) == "number"
+    return 2 <= column.nunique() <= MAX_GROUPS or kind_of(column) == "number"
 
 
 def _can_be_label(column: pd.Series[Any]) -> bool:

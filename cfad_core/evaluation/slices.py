@@ -38,11 +38,6 @@ Kind = Literal["flagged", "changes"]
 LEVEL = 0.05  # probability that any slice is confirmed by chance
 MOST = 200_000  # people who are looked at; of more, so many are drawn
 
-# By kind, before and after the cells of a slice
-_MORE_OFTEN: dict[Kind, tuple[str, str]] = {
-    "flagged": ("People with", "are flagged more often than others"),
-    "changes": ("The outcome of people with", "changes more often than that of others"),
-}
 _NONE: dict[Kind, str] = {
     "flagged": "none is flagged clearly more often than the others",
     "changes": "there is none whose outcomes change clearly more often than those of the others",
@@ -160,24 +155,28 @@ def find_slices(
 
 
 def slice_lines(slices: Slices) -> list[str]:
-    """A sentence for each confirmed slice, the worst first; one that says so, if there is none.
+    """What was found, in a sentence; and below it a line for each slice that was confirmed, the worst first.
 
-    ``People with age: 25 to 39 and region: north are flagged more often than others: 14.2 % of 312 people, others 5.1 %
-    (difference 9.1 points, 4.0 to 14.2; found among 214 subgroups in one half of the people, confirmed and counted in
-    the other).``
+    ``2 of 214 subgroups are flagged clearly more often than others: they were found in one half of the people, and
+    confirmed and counted in the other.``
+    ``age: 25 to 39 and region: north: 14.2 % of 312 people, others 5.1 % (difference 9.1 points, 4.0 to 14.2)``
     """
-    subgroups = counted(slices.looked_at, "subgroup")
+    subgroups, found = counted(slices.looked_at, "subgroup"), len(slices.confirmed)
     if not slices.looked_at:
         return [f"No subgroup of at least {FEWEST} people could be looked at."]
-    if not slices.confirmed:
+    if not found:
         return [f"Of {subgroups} {_NONE[slices.kind]}, once looked at in people it was not found in."]
-    before, after = _MORE_OFTEN[slices.kind]
+    are, they = ("is", "it was") if found == 1 else ("are", "they were")
+    what = f"{are} flagged" if slices.kind == "flagged" else f"{'has' if found == 1 else 'have'} outcomes that change"
     return [
-        f"{before} {' and '.join(one.cells)} {after}: {percent(one.rate)} of {one.n:,} people, "
-        f"others {percent(one.rest)} (difference {100.0 * one.gap:.1f} points, {100.0 * one.interval.low:.1f} to "
-        f"{100.0 * one.interval.high:.1f}; found among {subgroups} in one half of the people, confirmed and counted in "
-        "the other)."
-        for one in slices.confirmed
+        f"{found:,} of {subgroups} {what} clearly more often than others: {they} found in one half of the people, and "
+        "confirmed and counted in the other.",
+        *(
+            f"{' and '.join(one.cells)}: {percent(one.rate)} of {one.n:,} people, others {percent(one.rest)} "
+            f"(difference {100.0 * one.gap:.1f} points, {100.0 * one.interval.low:.1f} to "
+            f"{100.0 * one.interval.high:.1f})"
+            for one in slices.confirmed
+        ),
     ]
 
 

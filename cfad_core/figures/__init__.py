@@ -15,6 +15,7 @@ from cfad_core.figures.experiments import (
     tradeoff_points_figure,
 )
 from cfad_core.figures.graphs import adjacency_figure, graph_figure
+from cfad_core.figures.groups import group_bars_figure, pairs_figure
 from cfad_core.figures.scores import Tradeoff, densities_figure, tradeoff_figure
 from cfad_core.figures.style import (
     CLEAR,
@@ -57,6 +58,8 @@ __all__ = [
     "escaped",
     "generation_error_figure",
     "graph_figure",
+    "group_bars_figure",
+    "pairs_figure",
     "rates_figure",
     "reach_figure",
     "sensitivity_figure",

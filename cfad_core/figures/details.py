@@ -25,6 +25,8 @@ from cfad_core.figures.style import (
     name_of,
 )
 
+_ROOMY = 6  # groups whose bars have room for a number each
+
 
 def training_figure(series: Mapping[str, tuple[Floats, Floats]], name: str, *, log: bool = False) -> go.Figure:
     """Live curves of a training: by stage, (seconds, values), both of shape (steps,)."""
@@ -86,6 +88,8 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
         values = np.array([by_name.get(name) for by_name in rates.values()], dtype=np.float64)
         # Beside each other there is room for three digits or so; pointed at, a bar says more.
         shown = np.array([percent(value, 0 if value >= 0.0995 else 1) for value in values], dtype=object)
+        if len(groups) > _ROOMY:
+            shown[:] = ["n/a" if np.isnan(value) else "" for value in values]
         says = [
             f"{group}<br>{escaped(name, HOVER_LIMIT)}: {percent(value)}"
             for group, value in zip(groups, values, strict=True)
@@ -95,7 +99,7 @@ def rates_figure(rates: Mapping[str, Mapping[str, float | None]]) -> go.Figure:
         look |= {"textangle": 0, "textfont": {"size": 10}, "constraintext": "none"}  # all of one size
         figure.add_bar(x=np.arange(len(groups)), y=np.nan_to_num(values), marker=fill(k), **look)
     ticks = {"tickvals": np.arange(len(groups)), "ticktext": [escaped(group) for group in rates]}
-    figure.update_xaxes(title="group", showgrid=False, **ticks)
+    figure.update_xaxes(title="group", showgrid=False, ticklabeloverflow="allow", **ticks)
     figure.update_yaxes(title="share of the group", tickformat=".0%", rangemode="tozero")
     return dressed(figure.update_layout(hovermode="x"), 420)
 

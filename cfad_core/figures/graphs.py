@@ -32,7 +32,7 @@ _CLEAR, _NAME = 0.25, 0.35  # distance from a node that is enough, and how far i
 def graph_figure(
     variables: Sequence[str],
     strengths: Floats,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     affected: Collection[str],
     *,
     weakest: float = 0.0,
@@ -44,7 +44,8 @@ def graph_figure(
     Parameters
     ----------
     strengths : (v, v), acyclic; ``strengths[j, i] != 0`` means j causes i
-    affected : the variables that the sensitive one has a path to
+    sensitive : the sensitive attribute, or several
+    affected : the variables that a sensitive one has a path to
     weakest : hide edges whose strength, without its sign, is below this; nodes stay where they are
     found : (v, v), in how many subsamples each edge was found, and how many there are; those in fewer than half are
         dashed
@@ -53,7 +54,8 @@ def graph_figure(
     place = _places(strengths)
     size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
     edges = np.argwhere((strengths != 0.0) & (np.abs(strengths) >= weakest))
-    kinds = np.array([0 if name == sensitive else 1 if name in affected else 2 for name in variables], dtype=np.int64)
+    own = {sensitive} if isinstance(sensitive, str) else set(sensitive)
+    kinds = np.array([0 if name in own else 1 if name in affected else 2 for name in variables], dtype=np.int64)
     says = [_edge_says(variables, strengths, (int(j), int(i)), found, is_open) for j, i in edges]
     rare = np.zeros(strengths.shape, dtype=np.bool_) if found is None else 2 * found[0] < found[1]
     figure = go.Figure(_edge_traces(place, edges, kinds < 2, size, rare))

@@ -14,7 +14,18 @@ from cfad_core.apps import cli
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.runs.store import Store
-from tests.apps.pages import FULL, MIXED_ROLES, QUICK, ROLES, finish, mixed_people, people
+from tests.apps.pages import (
+    FULL,
+    MIXED_ROLES,
+    QUICK,
+    ROLES,
+    THREE_ROLES,
+    TWO_ROLES,
+    diverse_people,
+    finish,
+    mixed_people,
+    people,
+)
 from tests.conftest import make_people
 
 
@@ -62,6 +73,25 @@ def mixed(home: Path, mixed_home: tuple[Path, str]) -> str:
     """The id of that audit, in a store of this test's own."""
     shutil.copytree(mixed_home[0], home)
     return mixed_home[1]
+
+
+@pytest.fixture(scope="session")
+def groups_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A store with an audit of three groups, with labels, and one of two attributes, without."""
+    home = tmp_path_factory.mktemp("groups") / "home"
+    config = QUICK.replace(subsamples=4, methods=("ae", "cfad"))
+    with Store(home) as store:
+        three = finish(store, diverse_people(), THREE_ROLES, config, "Three groups")
+        two = finish(store, diverse_people(), TWO_ROLES, config, "Two attributes")
+    return home, three, two
+
+
+@pytest.fixture
+def several(home: Path, groups_home: tuple[Path, str, str]) -> tuple[str, str]:
+    """The ids of these two audits, in a store of this test's own."""
+    folder, *audits = groups_home
+    shutil.copytree(folder, home)
+    return audits[0], audits[1]
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from cfad_core.core.config import (
     FairadConfig,
     FairodConfig,
 )
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import METHODS
@@ -87,6 +89,18 @@ def mixed_people(n: int = 400) -> pd.DataFrame:
 MIXED_ROLES = ColumnRoles("group", groups=("a", "b"))
 
 
+def diverse_people(n: int = 500) -> pd.DataFrame:
+    """Those of ``people`` with a region: of its three values one is rare, and one changes the income."""
+    table = people(n)
+    region = np.random.default_rng(1).choice(["north", "south", "east"], n, p=[0.5, 0.4, 0.1])
+    return table.assign(region=region, income=table["income"] + 1.5 * (region == "south"))
+
+
+REGIONS = Attribute("region", groups=("north", "south", "east"))
+THREE_ROLES = ColumnRoles((REGIONS,), label="fraud", anomaly="yes", ignore=("group",))
+TWO_ROLES = ColumnRoles((Attribute("group", groups=("a", "b")), REGIONS), ignore=("fraud",))
+
+
 def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
     """Run an audit as a worker would; its id."""
     audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
@@ -148,9 +162,9 @@ def chosen(app: AppTest, label: str) -> Multiselect[str]:
     return next(box for box in app.multiselect if box.label.startswith(label))
 
 
-def type_into(app: AppTest, column: str, cells: dict[int, int | None]) -> AppTest:
-    """Type numbers into rows of the editable table that has this column, one after the other as a person would."""
-    typed: dict[str, dict[str, int | None]] = {}
+def type_into(app: AppTest, column: str, cells: Mapping[int, int | str | None]) -> AppTest:
+    """Type into rows of the editable table that has this column, one after the other as a person would."""
+    typed: dict[str, dict[str, int | str | None]] = {}
     for row, value in cells.items():
         typed[str(row)] = {column: value}
         states = app._tree.get_widget_states()  # AppTest itself knows no editable tables

@@ -32,7 +32,7 @@ from tests.paper.test_reproduction import Pretender
 
 
 def test_methods_are_shown_by_tick_box(done: tuple[str, str]) -> None:
-    app = visit("7_Methods.py", audit=done[0])
+    app = visit("8_Methods.py", audit=done[0])
     assert list(app.dataframe[0].value.index) == [label_of(method) for method in METHODS]
     for method in list(METHODS)[2:]:
         app.checkbox(key=f"show-{done[0]}-{method}").uncheck()
@@ -46,7 +46,7 @@ def test_methods_are_shown_by_tick_box(done: tuple[str, str]) -> None:
 
 
 def test_methods_are_added_by_tick_box(done: tuple[str, str], home: Path) -> None:
-    app = visit("7_Methods.py", audit=done[1])
+    app = visit("8_Methods.py", audit=done[1])
     button = f"run-methods-{done[1]}"
     assert app.button(key=button).disabled
     app.checkbox(key=f"add-{done[1]}-ocsvm").check()
@@ -57,11 +57,11 @@ def test_methods_are_added_by_tick_box(done: tuple[str, str], home: Path) -> Non
         child = store.find(status="queued")[0]
     assert child.config == QUICK.replace(methods=("pca", "ocsvm", *DEFAULT_METHODS))
     assert child.parent == done[1]
-    assert "More methods" not in said(visit("7_Methods.py", audit=done[0]))
+    assert "More methods" not in said(visit("8_Methods.py", audit=done[0]))
 
 
 def test_more_seeds(done: tuple[str, str], home: Path) -> None:
-    app = visit("7_Methods.py", audit=done[0])
+    app = visit("8_Methods.py", audit=done[0])
     app.number_input(key=f"seeds-{done[0]}").set_value(2).run()
     app.button(key=f"run-seeds-{done[0]}").click().run()
     assert not app.exception, app.exception
@@ -86,7 +86,7 @@ def test_an_audit_without_groups_is_compared_by_those_of_its_table(home: Path) -
 
 
 def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], home: Path) -> None:
-    app = visit("7_Methods.py", audit=done[0])
+    app = visit("8_Methods.py", audit=done[0])
     app.button(key=f"run-fairness_weight-{done[0]}").click().run()
     assert not app.exception, app.exception
     with Store(home) as store:
@@ -99,7 +99,7 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
         for other in queued[:3]:
             store.claim("test", other.id)
             store.finish(other.id, {"cfad": {"n": 100, "macro_f1": 0.5, "changing_ratio": 0.1}})
-    app = visit("7_Methods.py", audit=done[0])
+    app = visit("8_Methods.py", audit=done[0])
     assert not app.exception, app.exception
     assert "4 of 7 audits are done" in said(app)
     assert "one audit for each value" in said(app)
@@ -110,7 +110,7 @@ def test_missing_stored_results_are_reported(
     done: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("cfad_core.apps.dashboard.paper_results.STORED", tmp_path / "nowhere.json")
-    app = visit("7_Methods.py", audit=done[0])
+    app = visit("8_Methods.py", audit=done[0])
     assert not app.exception, app.exception
     assert "The stored results are not here." in said(app)
 
@@ -122,7 +122,7 @@ def test_the_papers_experiments_are_on_the_page(
     monkeypatch.setattr(plan, "run_many", Pretender())
     plan.reproduce(tmp_path, (0, 1))
     monkeypatch.setattr("cfad_core.apps.dashboard.paper_results.STORED", tmp_path / "results.json")
-    app = visit("7_Methods.py", audit=done[0])
+    app = visit("8_Methods.py", audit=done[0])
     for dataset, words, judges in (
         ("synthetic", "That flatters methods", 3),
         ("synthetic-unfiltered", "The true graph", 3),

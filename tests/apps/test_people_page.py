@@ -90,7 +90,7 @@ def test_the_row_shown_is_the_row_scored(mixed: str, home: Path) -> None:
             scored = score_rows(result, pair)[f"{method}_score"].to_numpy()
             assert scored[0] == pytest.approx(scores.factual[person], rel=1e-9, abs=1e-9)
             assert scored[1] == pytest.approx(scores.counterfactual[person], rel=1e-9, abs=1e-9)
-    twins = read_table(downloads._csv(downloads._twins(record, result)), name="twins.csv")
+    twins = read_table(downloads.csv_file(downloads._twins(record, result)), name="twins.csv")
     of_twins = score_rows(result, twins)
     for method, scores in result.scores.items():
         np.testing.assert_allclose(of_twins[f"{method}_score"], scores.counterfactual, rtol=1e-9, atol=1e-9)

@@ -34,7 +34,7 @@ def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], 
         for methods in (("pca",), ("iforest",)):
             config = FULL.replace(methods=methods)
             audit = finish(store, people(), ROLES, config, methods[0])
-    app = visit("8_Saved_audits.py")
+    app = visit("9_Saved_audits.py")
     assert not app.exception, app.exception
     assert "no method in common" in said(app)
     for page in RESULT_PAGES:  # and every page can do without AE, CFAD and twin scoring
@@ -51,7 +51,7 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     assert scored["row"].tolist() == (result.people.row + 1).tolist()
     assert (scored["cfad_flag"] == (scored["cfad_score"] > 1.5)).all()
     assert (scored["ae_threshold"] == result.report("ae").threshold).all()
-    assert downloads._csv(scored).startswith(b"\xef\xbb\xbf")
+    assert downloads.csv_file(scored).startswith(b"\xef\xbb\xbf")
     assert len(pd.read_parquet(io.BytesIO(downloads._parquet(scored)))) == 100
     twins = downloads._twins(record, result)
     assert (twins["group"] != downloads._judged(record, result)["group"]).all()

@@ -137,7 +137,7 @@ def test_no_page_shows_another_ratio(done: tuple[str, str], home: Path) -> None:
         app = visit("4_Counterfactuals.py", audit=done[0])
         app.segmented_control(key=f"method-{done[0]}").set_value(method).run()
         assert f"{percent(ratio)} of 100 people would have a different outcome" in said(app)
-        for page in ("2_Train.py", "7_Methods.py"):
+        for page in ("2_Train.py", "8_Methods.py"):
             table = visit(page, audit=done[0]).dataframe[0].value
             assert table.loc[report.label, "outcome changes"] == pytest.approx(ratio)
         app = visit("3_Causal_graph.py", audit=done[0])

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.public import load_adult, load_compas, load_german
 from cfad_core.data.sets.sample import generate_sample
 from cfad_core.data.suggestions import (
     suggest_anomaly,
-    suggest_groups,
+    suggest_attribute,
     suggest_roles,
     suggest_roots,
     suggest_tiers,
@@ -175,10 +177,36 @@ def test_the_anomaly_value(cells: list[object], anomaly: str | None) -> None:
     assert suggest_anomaly(pd.Series(cells)) == anomaly
 
 
-def test_groups() -> None:
-    assert suggest_groups(pd.Series(["a", "b", "b", "c", "c", "c"])) == (("b", "c"), None)
-    assert suggest_groups(pd.Series(["a", "a"])) == (None, None)
-    assert suggest_groups(pd.Series([0, 1, 1])) == (("0", "1"), None)
+def values(**counts: int) -> pd.Series[str]:
+    return pd.Series([value for value, count in counts.items() for _ in range(count)], name="x")
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (values(a=2), Attribute("x")),
+        (values(b=2, a=1), Attribute("x", groups=("a", "b"))),  # the rarer first
+        (values(a=300, b=200, c=8), Attribute("x", groups=("b", "a"))),  # too few for a group of their own
+        (values(a=1, b=2, c=3), Attribute("x", groups=("c", "b", "a"))),
+        (values(a=100, b=300, c=200), Attribute("x", groups=("b", "c", "a"))),
+        (values(a=300, b=200, c=50, d=40), Attribute("x", groups=("a", "b"), others="other")),
+        (values(a=300, b=200, Other=100, d=40), Attribute("x", ("a", "b", "Other"), {"Other": ("Other", "d")})),
+        (pd.Series([0, 1, 1], name="x"), Attribute("x", groups=("0", "1"))),
+        (pd.Series(range(101), name="x"), Attribute("x", cuts=(50.0,))),
+    ],
+)
+def test_groups(column: pd.Series[Any], expected: Attribute) -> None:
+    assert suggest_attribute(column) == expected
+
+
+def test_several_sensitive_columns() -> None:
+    table = messy().assign(race=["A", "B", "C", "D"] * 100)
+    roles = suggest_roles(table, ["Gender", "race"]).roles
+    assert roles is not None
+    assert roles.attributes == (Attribute("Gender", ("F", "M")), Attribute("race", ("A", "B", "C", "D")))
+    entries = suggest_roles(table, ["Gender", "race"]).columns
+    assert [entry.column for entry in entries if entry.role == "sensitive"] == ["Gender", "race"]
+    assert suggest_roles(table, ["Gender", "wage"]).roles is None
 
 
 @pytest.mark.parametrize(

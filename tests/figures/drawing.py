@@ -10,7 +10,12 @@ import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.detectors.registry import look_of
+from cfad_core.evaluation.bounds import Bounds
 from cfad_core.evaluation.densities import Densities
+from cfad_core.evaluation.extremes import Estimate
+from cfad_core.evaluation.group_metrics import COMPARED, Group, GroupTable
+from cfad_core.evaluation.intervals import Interval
+from cfad_core.evaluation.pair_table import AnyOther, Pair, PairTable
 from cfad_core.figures import (
     Tradeoff,
     adjacency_figure,
@@ -21,6 +26,8 @@ from cfad_core.figures import (
     edge_cuts_figure,
     generation_error_figure,
     graph_figure,
+    group_bars_figure,
+    pairs_figure,
     rates_figure,
     reach_figure,
     sensitivity_figure,
@@ -79,6 +86,25 @@ def tradeoff(**changes: Any) -> Tradeoff:
     return Tradeoff(**{**fields, **changes})
 
 
+def pair_table(names: Sequence[str]) -> PairTable:
+    """Every group of 12 people with every other one."""
+    span, count = Interval(0.4, 0.6), len(names)
+    pairs = [
+        Pair(a, b, 12, 0.5, 0.2, 0.3, span, span, Bounds(0.0, 1.0))
+        for a in range(count)
+        for b in range(count)
+        if a != b
+    ]
+    one = AnyOther(12, 0.5, span)
+    return PairTable(0.5, tuple(names), (12,) * count, tuple(pairs), one, (one,) * count)
+
+
+def group_table(names: Sequence[str]) -> GroupTable:
+    """Groups of 12 people, 3 of them anomalies, that do not differ."""
+    metrics = dict.fromkeys(COMPARED, Estimate(0.5, Interval(0.4, 0.6)))
+    return GroupTable(0.5, tuple(Group(name, 12, 3, metrics) for name in names))
+
+
 def audit_figures(names: list[str]) -> dict[str, go.Figure]:
     """Every figure of an audit, with these names wherever names go."""
     looks = [look_of(name) for name in names]
@@ -106,6 +132,8 @@ def audit_figures(names: list[str]) -> dict[str, go.Figure]:
         "training": training_figure(dict.fromkeys(names, (parts, parts)), names[0] if names else "loss"),
         "contributions": contributions_figure(names, parts, parts, named=parts > 1.0, top=4),
         "rates": rates_figure({name: dict.fromkeys(names, 0.5) for name in names}),
+        "pairs": pairs_figure(pair_table(names)),
+        "groups": group_bars_figure(group_table(names), "flag_rate", 0.4),
         "comparison": comparison_figure({name: dict.fromkeys(looks, (0.5, 0.1)) for name in names}),
     }
 

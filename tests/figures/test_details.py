@@ -68,6 +68,13 @@ def test_rates_that_are_none_say_so() -> None:
     assert figure.layout.yaxis.tickformat == ".0%"
 
 
+def test_many_groups_have_no_room_for_numbers() -> None:
+    rates: dict[str, dict[str, float | None]] = {f"g{k}": {"flagged": 0.1 if k else None} for k in range(9)}
+    (flagged,) = rates_figure(rates).data
+    assert list(flagged.text) == ["n/a", *[""] * 8]
+    assert flagged.hovertext[1] == "g1<br>flagged: 10.0 %"
+
+
 def test_comparison_has_a_panel_per_metric() -> None:
     ae, cfad, twin = (look_of(method) for method in ("ae", "cfad", "twin"))
     values = {f"metric {k}": {ae: (0.5 + k, 0.1), cfad: (0.7, np.nan), twin: None} for k in range(5)}

@@ -26,6 +26,12 @@ def test_causes_stand_left_of_effects_in_layers_of_the_longest_path() -> None:
     assert len(set(place.values())) == 5
 
 
+def test_several_sensitive_attributes_look_alike() -> None:
+    figure = graph_figure(VARIABLES, STRENGTHS, ["s", "a"], ["b"])
+    (own,) = (trace for trace in figure.data if trace.name == "sensitive attribute")
+    assert sorted(own.text) == ["a", "s"]
+
+
 def test_layout_is_the_same_for_any_strength_and_any_call() -> None:
     figures = [graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"], weakest=w) for w in (0.0, 0.0, 0.4, 1.0)]
     assert len({tuple(sorted(nodes(figure).items())) for figure in figures}) == 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.options import Commands, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
+from cfad_core.apps.cli.sensitive import typed_attributes
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, preset
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.core.files import read_bytes
@@ -102,23 +103,22 @@ def _inspect(options: argparse.Namespace) -> None:
         return
     validation = validate(table, roles)
     if validation.roles is not None:
-        first, second = validation.roles.grouping.names
-        print(f"\nGroups of '{roles.sensitive}': '{first}' and '{second}'.", end=" ")
+        said = [f"Groups of '{groups.column}': {_listed(groups.names)}." for groups in validation.roles.groupings]
+        print("\n" + "\n".join(said), end=" ")
         print(f"Anomaly: '{roles.label}' is '{roles.anomaly}'." if roles.label else "No label.")
     print("\n".join(["", *(f"{finding.severity}: {finding.text}" for finding in validation.findings)]))
 
 
-def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
-    from cfad_core.data.roles import ColumnRoles
+def _listed(names: Sequence[str]) -> str:
+    """``'a' and 'b'``, ``'a', 'b' and 'c'``."""
+    return " and ".join([", ".join(f"'{name}'" for name in names[:-1]), f"'{names[-1]}'"])
 
-    return ColumnRoles(
-        sensitive=options.sensitive,
-        groups=tuple(options.groups) if options.groups else None,
-        cut=options.cut,
-        label=options.label,
-        anomaly=options.anomaly,
-        ignore=tuple(ignored if options.ignore is None else options.ignore),
-    )
+
+def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
+    from cfad_core.data.roles import roles_of
+
+    ignore = ignored if options.ignore is None else options.ignore
+    return roles_of(typed_attributes(options), options.label, options.anomaly, ignore)
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -136,7 +136,7 @@ def _audit(options: argparse.Namespace) -> None:
     suggestion = suggest_roles(table, options.sensitive, options.label)
     roles = _roles(options, suggestion.ignored)
     suggested = suggest_roots(name for name in roles.features(table) if name not in options.from_sensitive)
-    knowledge, remarks = _knowledge(options, [roles.sensitive, *roles.features(table)], suggested)
+    knowledge, remarks = _knowledge(options, roles.sensitive_columns, roles.features(table), suggested)
     config = preset(
         options.preset,
         methods=tuple(dict.fromkeys(options.methods)),
@@ -161,20 +161,20 @@ def _audit(options: argparse.Namespace) -> None:
 
 
 def _knowledge(
-    options: argparse.Namespace, variables: Sequence[str], suggested_roots: Sequence[str]
+    options: argparse.Namespace, sensitive: Sequence[str], features: Sequence[str], suggested_roots: Sequence[str]
 ) -> tuple[Knowledge, list[str]]:
-    """What is known of the causal graph, and what to say about it; the first variable is the sensitive one."""
+    """What is known of the causal graph, and what to say about it."""
     from cfad_core.causal.exchange import MOST_BYTES, knowledge_from_json, read_graph
     from cfad_core.causal.graph import allowed_edges
 
-    remarks = []
+    remarks, variables = [], [*sensitive, *features]
     if options.graph is not None:
         if options.roots or options.from_sensitive or options.tier:
             raise InvalidConfigError(
                 "A ready graph says all about causes: give --graph, or --roots, --from-sensitive and --tier, not both."
             )
         graph = read_graph(read_bytes(options.graph, MOST_BYTES), options.graph.name)
-        knowledge = graph.knowledge(variables, variables[0])
+        knowledge = graph.knowledge(variables, sensitive)
         if missing := graph.missing(variables):
             remarks.append(f"warning: Not in the graph, so without causes and effects: {', '.join(missing)}.")
     elif options.knowledge is not None:
@@ -191,7 +191,7 @@ def _knowledge(
             names = ", ".join(suggested_roots)
             remarks.append(f"info: Taken to have no causes in the table (--roots says otherwise): {names}.")
         knowledge = _added(Knowledge(roots=tuple(suggested_roots) if options.roots is None else ()), options)
-    allowed_edges(variables, variables[0], knowledge)  # refuses what cannot be, before anything long begins
+    allowed_edges(variables, sensitive, knowledge)  # refuses what cannot be, before anything long begins
     return knowledge, remarks
 
 

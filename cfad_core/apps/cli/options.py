@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from cfad_core.apps.cli.sensitive import add_sensitive
 from cfad_core.detectors.registry import METHODS, RANK, plain_methods
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -20,16 +21,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def add_roles(parser: argparse.ArgumentParser) -> None:
-    required = parser.prog.endswith("audit")
-    parser.add_argument("--sensitive", required=required, metavar="COL", help="the column whose value is changed")
-    groups = parser.add_mutually_exclusive_group()
-    groups.add_argument(
-        "--groups",
-        nargs="+",
-        metavar="VALUE",
-        help="its two values to compare, disadvantaged first; one value: against all others",
-    )
-    groups.add_argument("--cut", type=float, metavar="X", help="of a column of numbers: under X against X or more")
+    add_sensitive(parser, required=parser.prog.endswith("audit"))
     parser.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
     parser.add_argument("--anomaly", metavar="VALUE", help="the label's value that means anomaly")
     parser.add_argument(

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cfad_core.core.progress import Progress
+
+if TYPE_CHECKING:
+    from cfad_core.audit.result import AuditResult
+    from cfad_core.evaluation.intervals import Interval
 
 
 def shown(value: float | None, n: int | None = None) -> str:
     if value is None:
         return "n/a" if n is None else f"n/a (n = {n})"
     return f"{value:.3f}"
+
+
+def span(found: Interval | None) -> str:
+    return "n/a" if found is None else f"{found.low:.3f} to {found.high:.3f}"
+
+
+def interval_kind(result: AuditResult) -> str:
+    """What the bounds are: few subsamples have no 90 % interval."""
+    from cfad_core.evaluation.intervals import ENOUGH
+
+    graphs = 0 if result.stability is None else len(result.stability.graphs)
+    return "90 % interval" if graphs >= ENOUGH else "lowest to highest"
 
 
 def aligned(rows: list[list[str]]) -> str:

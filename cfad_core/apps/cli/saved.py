@@ -48,7 +48,7 @@ def _list_audits(options: argparse.Namespace) -> None:
             _moment(record.created),
             f"{record.status}, older version" if record.is_of_older_engine else record.status,
             f"{record.progress:.0%}",
-            record.roles.sensitive,
+            record.roles.sensitive_name,
             record.name,
         ]
         for record in records

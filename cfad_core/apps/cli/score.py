@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.options import Commands, add_table
+from cfad_core.core.errors import InvalidConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +28,14 @@ def add_to(commands: Commands) -> None:
         command.add_argument("audit", type=Path, metavar="DIR", help="audit folder")
         add_table(command)
         command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file to write")
+    counterfactuals.add_argument(
+        "--to",
+        nargs="+",
+        default=[],
+        metavar="GROUP",
+        help="the group that everybody is moved to, where there are more than two; with several sensitive columns "
+        "COL=GROUP, and more of them to change several",
+    )
 
 
 def _score(options: argparse.Namespace) -> None:
@@ -54,11 +64,31 @@ def _counterfactuals(options: argparse.Namespace) -> None:
 
     table = read_table(options.table, sheet=options.sheet)
     result = load_audit(options.audit)
-    found = twin_rows(result, table)
+    found = twin_rows(result, table, to=_targets(options.to, result))
     write_table(found.rows, options.out)
     _report_unknown(result, table)
     for name, count in found.clipped.items():
         print(f"info: {count} of {len(table)} values of '{name}' were clipped to the range seen in training.")
+
+
+def _targets(words: Sequence[str], result: AuditResult) -> dict[str, str]:
+    """By sensitive column, the group that ``--to`` names."""
+    columns = result.encoding.attribute_names
+    found: dict[str, str] = {}
+    for word in words:
+        named = [name for name in columns if word.startswith(f"{name}=")]
+        if len(columns) == 1 and (not named or word in result.encoding.group_names(0)):
+            column, group = columns[0], word
+        elif named:
+            column, group = named[0], word.removeprefix(f"{named[0]}=")
+        else:
+            raise InvalidConfigError(
+                f"--to takes COL=GROUP where there are several sensitive columns ({', '.join(columns)}); got '{word}'."
+            )
+        if column in found:
+            raise InvalidConfigError(f"--to names two groups of '{column}': {found[column]} and {group}. Name one.")
+        found[column] = group
+    return found
 
 
 def _report_unknown(result: AuditResult, table: pd.DataFrame) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from cfad_core.apps.cli.output import aligned, shown
+import numpy as np
+
+from cfad_core.apps.cli.group_summary import groups_with_intervals, impact_ratios, interactions, pairs, slices
+from cfad_core.apps.cli.output import aligned, interval_kind, shown, span
+from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.evaluation.metrics import GROUP_METRICS
 
 
@@ -17,43 +20,71 @@ def summary(result: AuditResult) -> str:
 
 
 def people(result: AuditResult) -> str:
-    """Who was judged, and what the sensitive attribute affects."""
-    affected = result.model.affected_names
-    sizes = ", ".join(f"{int(rows.sum())} '{name}'" for name, rows in result.groups.items())
-    return (
-        f"{len(result.people.row)} people judged ({sizes}), threshold = {result.config.quantile:g} quantile of "
-        f"training scores.\n'{result.model.sensitive}' affects {len(affected)} of {len(result.encoding.variables)} "
-        "attributes" + (f": {', '.join(affected)}." if affected else ".")
-    )
+    """Who was judged, and what the sensitive attributes affect."""
+    counts = [_sizes(result, one) for one in result.plan.comparisons if not one.is_joint]
+    among = "" if len(counts) > 1 else f" ({counts[0]})"
+    lines = [
+        f"{len(result.people.row)} people judged{among}, threshold = {result.config.quantile:g} quantile of training "
+        "scores."
+    ]
+    for name, sizes in zip(result.model.attributes, counts, strict=True):
+        affected = result.model.affected_by([name])
+        who = f"'{name}'" if len(counts) == 1 else f"'{name}' ({sizes})"
+        lines.append(
+            f"{who} affects {len(affected)} of {len(result.encoding.variables)} attributes"
+            + (f": {', '.join(affected)}." if affected else ".")
+        )
+    return "\n".join(lines)
+
+
+def _sizes(result: AuditResult, comparison: Comparison) -> str:
+    """How many people are in each group."""
+    state = result.plan.states.of_codes(result.people.factual[:, 0])
+    counts = np.bincount(result.plan.groups_of(state, comparison), minlength=len(comparison.groups))
+    return ", ".join(f"{count} '{name}'" for name, count in zip(comparison.groups, counts, strict=True))
 
 
 def methods(result: AuditResult) -> str:
-    """A line of numbers for each method."""
+    """A line of numbers for each method, and for each comparison where there are several."""
     header = ["method", "AUC-PR", "AUC-ROC", "Macro-F1", "flagged", "outcome changes"]
     if result.stability is not None:
-        enough = len(result.stability.graphs) >= ENOUGH
-        header += ["90 % interval" if enough else "lowest to highest", "model error"]
-    rows = [_method_row(report) for report in result.reports.values()]
-    explained = (
-        "outcome changes = share of people whose outcome would change, had they belonged to the other group, by "
-        + ("their true twins." if result.people.truth is not None else "causal models that no detector knows.")
+        header += [interval_kind(result), "model error"]
+    rows = [[report.method, *name, *_numbers(report)] for name, report in _reports(result)]
+    several = len(result.plan.comparisons) > 1
+    if several:
+        header.insert(1, "compared")
+        otherwise = (
+            "had they belonged to another group of what is compared (of two attributes, to other groups of both)"
+        )
+    else:
+        otherwise = result.seen().reports[rows[0][0]].basis.view.otherwise
+    explained = f"outcome changes = share of people whose outcome would change, {otherwise}, by " + (
+        "their true twins." if result.people.truth is not None else "causal models that no detector knows."
     )
     return f"{aligned([header, *rows])}\n\n{explained}"
 
 
-def _method_row(report: MethodReport) -> list[str]:
+def _reports(result: AuditResult) -> Iterator[tuple[list[str], MethodReport]]:
+    """Every report, with the name of its comparison where there are several."""
+    several = len(result.plan.comparisons) > 1
+    for comparison in result.plan.comparisons:
+        for report in result.seen(comparison.name).reports.values():
+            yield [comparison.name] if several else [], report
+
+
+def _numbers(report: MethodReport) -> list[str]:
     metrics = report.metrics
     values = (metrics.auc_pr, metrics.auc_roc, metrics.macro_f1, metrics.flag_rate, metrics.changing_ratio)
-    row = [report.method, *(shown(value, metrics.n_anomaly or 0) for value in values)]
+    row = [shown(value, metrics.n_anomaly or 0) for value in values]
     if report.intervals is not None:
-        found = report.intervals.changing_ratio
-        row.append("n/a" if found is None else f"{found.low:.3f} to {found.high:.3f}")
-        row.append(shown(report.model_error(report.threshold)))
+        row += [span(report.intervals.changing_ratio), shown(report.model_error(report.threshold))]
     return row
 
 
 def groups(result: AuditResult) -> str:
-    """Every group metric of each method."""
+    """Every group metric of each method; with intervals where there are more than two groups."""
+    if len(result.plan.moves) > 1:
+        return groups_with_intervals(result)
     rows = [["method", "group", *(metric.label for metric in GROUP_METRICS.values())]]
     for report in result.reports.values():
         for group, values in report.metrics.groups.items():
@@ -66,20 +97,26 @@ def _group_cell(value: float | None) -> str:
 
 
 def verdicts(result: AuditResult) -> str:
-    return "\n".join(f"{report.method}: {report.verdict}" for report in result.reports.values())
+    return "\n".join(f"{', '.join([report.method, *name])}: {report.verdict}" for name, report in _reports(result))
 
 
 def improvements(result: AuditResult) -> str:
     """How each method compares with the plain autoencoder."""
-    return "\n".join(line for method in result.reports if (line := result.improvement_line(method)) is not None)
+    lines = []
+    for name, report in _reports(result):
+        line = result.seen(name[0] if name else None).improvement_line(report.method)
+        if line is not None:
+            lines.append(": ".join([*name, line]))
+    return "\n".join(lines)
 
 
 def evidence(result: AuditResult) -> str:
     """What supports each method's number."""
     parts = []
-    for report in result.reports.values():
+    for name, report in _reports(result):
         lines = report.evidence_lines_at(report.threshold)
-        parts.append("\n".join([f"Evidence for {report.method}:", *(f"  {line}" for line in lines)]) if lines else "")
+        title = f"Evidence for {', '.join([report.method, *name])}:"
+        parts.append("\n".join([title, *(f"  {line}" for line in lines)]) if lines else "")
     return "\n".join(part for part in parts if part)
 
 
@@ -90,7 +127,11 @@ def findings(result: AuditResult) -> str:
 SECTIONS: tuple[Callable[[AuditResult], str], ...] = (
     people,
     methods,
+    pairs,
     groups,
+    impact_ratios,
+    interactions,
+    slices,
     verdicts,
     improvements,
     evidence,

@@ -26,10 +26,11 @@ _ORDER = (
 def choose_causes(
     columns: Sequence[str], sensitive: str, begin: Knowledge, key: str, *, disabled: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns that nothing causes, and columns that nothing but the sensitive one causes, as the person chooses them.
+    """Columns that nothing causes, and columns that nothing but the sensitive ones causes, as the person chooses them.
 
     Parameters
     ----------
+    sensitive : what the sensitive columns are called together
     begin : what is chosen when the page is entered
     """
     left, right = st.columns(2)
@@ -109,11 +110,11 @@ def choose_for(now: Draft, begin: KnownCauses, key: str, *, disabled: bool) -> t
     begin : what the draft remembered when the page was entered
     """
     assert now.roles is not None
-    columns, sensitive = now.roles.features(now.table), now.roles.sensitive
+    columns, sensitive = now.roles.features(now.table), now.roles.sensitive_name
     suggested = suggest_roots(columns)
     known = Knowledge(
         roots=tuple(name for name in columns if begin.roots.get(name, name in suggested)),
-        from_sensitive=begin.from_sensitive.get(sensitive, ()),
+        from_sensitive=begin.from_sensitive.get(sensitive, _said_of_each(begin, now.roles.sensitive_columns)),
     )
     roots, alone = choose_causes(columns, sensitive, known, key, disabled=disabled)
     guess = suggested_places(columns)
@@ -136,9 +137,14 @@ def choose_for(now: Draft, begin: KnownCauses, key: str, *, disabled: bool) -> t
     return dataclasses.replace(now, known=said), chosen
 
 
+def _said_of_each(begin: KnownCauses, sensitive: Sequence[str]) -> tuple[str, ...]:
+    """Where nothing was said of several sensitive columns together: nothing but one of them is nothing but these."""
+    return tuple(dict.fromkeys(name for column in sensitive for name in begin.from_sensitive.get(column, ())))
+
+
 def _with_others(now: Draft, alone: tuple[str, ...]) -> tuple[str, ...]:
     """What was said of columns that are no attributes now stays said."""
     assert now.roles is not None
     columns = now.roles.features(now.table)
-    before = now.known.from_sensitive.get(now.roles.sensitive, ())
+    before = now.known.from_sensitive.get(now.roles.sensitive_name, ())
     return (*alone, *(name for name in before if name not in columns))

@@ -112,8 +112,6 @@ def _alike(record: AuditRecord, normalised: Callable[[AuditConfig], AuditConfig]
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _settled_roles(digest: str, roles_text: str) -> ColumnRoles:
-    """With the two groups, which the record of an audit of an older version may leave to its table."""
+    """With the groups, which the record of an audit of an older version may leave to its table."""
     roles = ColumnRoles.from_dict(json.loads(roles_text))
-    if roles.groups is not None or roles.cut is not None:
-        return roles
-    return resolve_roles(stored_table(digest), roles)
+    return roles if roles.are_settled else resolve_roles(stored_table(digest), roles)

@@ -15,8 +15,11 @@ import streamlit as st
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.services import people_table, result_of, store
 from cfad_core.apps.dashboard.thresholds import operating_threshold
+from cfad_core.apps.dashboard.views import is_simple, view_of
+from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.folder import graph_summary
 from cfad_core.audit.result import AuditResult
+from cfad_core.core.arrays import Floats
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.runs.archive import export_audit
 from cfad_core.runs.model import AuditRecord
@@ -26,14 +29,14 @@ def offer_downloads(record: AuditRecord) -> None:
     """Buttons for everything that can be taken away."""
     result = result_of(record)
     files: list[tuple[str, str, str, Callable[[], bytes]]] = [
-        ("Scored rows (CSV)", "scores.csv", "text/csv", lambda: _csv(_scored(record, result))),
+        ("Scored rows (CSV)", "scores.csv", "text/csv", lambda: csv_file(_scored(record, result))),
         (
             "Scored rows (Parquet)",
             "scores.parquet",
             "application/octet-stream",
             lambda: _parquet(_scored(record, result)),
         ),
-        ("Twins (CSV)", "twins.csv", "text/csv", lambda: _csv(_twins(record, result))),
+        ("Twins (CSV)", "twins.csv", "text/csv", lambda: csv_file(_twins(record, result))),
         ("Graph (GraphML)", "graph.graphml", "application/xml", lambda: graph_file(result, ".graphml")),
         ("Graph (JSON)", "graph.json", "application/json", lambda: _graph_json(result)),
         ("Whole audit (zip)", "audit.zip", "application/zip", lambda: _zip(record)),
@@ -59,23 +62,57 @@ def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     columns: dict[str, object] = {"row": result.people.row + 1}
     for method, scores in result.scores.items():
         threshold, _ = operating_threshold(record, result, method)
-        report = result.report(method)
-        here, _ = report.flags_at(threshold)
         columns[f"{method}_threshold"] = np.full(len(scores.factual), threshold)
         columns[f"{method}_score"] = scores.factual
-        columns[f"{method}_score_counterfactual"] = scores.counterfactual
-        columns[f"{method}_flag"] = here.astype(np.int64)
-        columns[f"{method}_change"] = report.change_probability(threshold)
+        flagged = {f"{method}_flag": (scores.factual > threshold).astype(np.int64)}
+        if is_simple(result.plan):
+            columns[f"{method}_score_counterfactual"] = scores.counterfactual
+            columns |= flagged | {f"{method}_change": result.report(method).change_probability(threshold)}
+            continue
+        columns |= flagged
+        for comparison in result.plan.comparisons:  # named as the command score names them
+            columns |= {} if comparison.is_joint else _by_group(result, method, comparison)
+            columns[f"{method}_change_{comparison.name}"] = _change(result, method, comparison, threshold)
     return pd.concat([_judged(record, result), pd.DataFrame(columns)], axis=1)
 
 
+def _by_group(result: AuditResult, method: str, comparison: Comparison) -> dict[str, Floats]:
+    """By group, the score (n,) of everybody had they belonged to it: their own, or that of the twin that is shown."""
+    scores, (attribute,), states = result.scores[method], comparison.attributes, result.plan.states
+    own = states.levels[states.of_codes(result.people.factual[:, 0]), attribute]
+    found = {}
+    for k, name in enumerate(comparison.groups):
+        score = scores.factual.copy()
+        for number, move in enumerate(comparison.moves):
+            there = number + (number >= own) == k
+            score[there] = scores.twins[move][there]
+        found[f"{method}_score_if_{comparison.name}_{name}"] = score
+    return found
+
+
+def _change(result: AuditResult, method: str, comparison: Comparison, threshold: float) -> Floats:
+    """How likely the outcome of everybody changes, (n,); nan for people who are compared with nobody."""
+    seen = result.seen(comparison.name)
+    found = np.full(len(result.people.row), np.nan)
+    found[view_of(seen).rows] = seen.report(method).change_probability(threshold)
+    return found
+
+
 def _twins(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
-    people = result.people
-    rows = result.encoding.decode(people.counterfactual, people.factual, _judged(record, result)).rows
-    return pd.concat([pd.DataFrame({"row": people.row + 1}), rows], axis=1)
+    """The twins that are shown, in the table's own units: a row for each group that a person was moved to."""
+    people, judged = result.people, _judged(record, result)
+    parts = []
+    for (comparison, _), twins in zip(result.plan.moves, people.twins, strict=True):
+        rows = result.encoding.decode(twins, people.factual, judged).rows
+        first = {"row": people.row + 1}
+        if not is_simple(result.plan):
+            first["moved in"] = np.full(len(rows), comparison.name, dtype=object)
+        parts.append(pd.concat([pd.DataFrame(first), rows], axis=1))
+    return pd.concat(parts, ignore_index=True)
 
 
-def _csv(table: pd.DataFrame) -> bytes:
+def csv_file(table: pd.DataFrame) -> bytes:
+    """A table as a file that a spreadsheet opens without surprises."""
     return (
         safe_for_spreadsheets(table).to_csv(index=False).encode("utf-8-sig")
     )  # the mark names the encoding to spreadsheets

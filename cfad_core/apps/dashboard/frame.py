@@ -15,12 +15,14 @@ from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
-from cfad_core.core.formats import duration
+from cfad_core.core.formats import duration, listed
+from cfad_core.data.attributes import Attribute
 from cfad_core.runs.model import AuditRecord, Status
 
 HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
 GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
-THRESHOLD, METHODS_PAGE, SAVED = "pages/6_Threshold.py", "pages/7_Methods.py", "pages/8_Saved_audits.py"
+THRESHOLD, GROUPS = "pages/6_Threshold.py", "pages/7_Groups.py"
+METHODS_PAGE, SAVED = "pages/8_Methods.py", "pages/9_Saved_audits.py"
 
 STATUS_WORDS: dict[Status, str] = {
     "queued": "is waiting in the queue",
@@ -30,7 +32,9 @@ STATUS_WORDS: dict[Status, str] = {
     "cancelled": "was cancelled",
     "interrupted": "was interrupted",
 }
+VIEW = "groups"  # in the address: which groups the page is about
 _LISTED = 50
+_NAMED = 6  # groups of an attribute
 
 
 def open_page(title: str) -> None:
@@ -57,6 +61,7 @@ def choose_audit(audit: str) -> None:
     """Make an audit the one that pages are about."""
     st.session_state["audit"] = audit
     if st.query_params.get("audit") != audit:
+        st.query_params.pop(VIEW, None)  # another audit's groups
         st.query_params["audit"] = audit
 
 
@@ -121,17 +126,19 @@ def record_or_stop(audit: str) -> AuditRecord:
 
 def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
-    roles = record.roles
-    settled = roles.groups is not None or roles.cut is not None  # not in every audit of an older version
-    groups = f" ({' and '.join(as_text(name) for name in roles.grouping.names)})" if settled else ""
-    parts = [
-        f"Audit **{as_text(record.name)}**",
-        f"sensitive: {as_text(roles.sensitive)}{groups}",
-        as_text(record.source),
-    ]
+    sensitive = " and ".join(_attribute(one) for one in record.roles.attributes)
+    parts = [f"Audit **{as_text(record.name)}**", f"sensitive: {sensitive}", as_text(record.source)]
     if record.parent is not None:
         parts.append(f"repeats {_parent_name(record.parent)} with other settings")
     st.caption(" · ".join(part for part in parts if part))
+
+
+def _attribute(attribute: Attribute) -> str:
+    """A sensitive attribute and its groups, which not every audit of an older version has settled."""
+    name = as_text(attribute.column)
+    if not attribute.is_settled:
+        return name
+    return f"{name} ({listed([as_text(group) for group in attribute.grouping.names], _NAMED)})"
 
 
 def _parent_name(audit: str) -> str:

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.apps.dashboard.views import looked_at, reached
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import counted, percent
+from cfad_core.data.roles import joint_name
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.figures import MOST_BARS, edge_cuts_figure, reach_figure
@@ -117,7 +119,7 @@ def _seldom_found(result: AuditResult) -> str:
 
 def in_subsamples(result: AuditResult, stability: Stability) -> None:
     """Where the sensitive attribute reaches in the graphs of subsamples, and the edges that this one lacks."""
-    sensitive, affected = as_text(result.model.sensitive, 60), result.model.affected_names
+    sensitive, affected = as_text(joint_name(looked_at(result)), 60), reached(result)
     graphs, blind = len(stability.graphs), stability.without_path
     if result.config.knowledge.complete:
         st.info(
@@ -174,7 +176,7 @@ def _show_absent(result: AuditResult, stability: Stability) -> None:
 
 def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> None:
     """What if one edge carried nothing?"""
-    sensitive = as_text(result.model.sensitive, 60)
+    sensitive = as_text(joint_name(looked_at(result)), 60)
     if not cuts.edges:
         st.info(f"In this graph no edge leads away from {sensitive}: there is none to cut.")
         return

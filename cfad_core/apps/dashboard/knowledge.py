@@ -30,6 +30,7 @@ from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.core.formats import counted
+from cfad_core.data.roles import joint_name
 from cfad_core.runs.model import AuditRecord
 
 _NAMES = {".graphml": "GraphML", ".dot": "DOT", ".json": "JSON", ".csv": "CSV"}
@@ -47,7 +48,7 @@ class Upload:
     mark: str = ""
 
 
-def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Upload:
+def upload_knowledge(variables: Sequence[str], sensitive: Sequence[str], key: str) -> Upload:
     """Domain knowledge or a ready graph from a file, checked at once; what is wrong with it is shown."""
     brought = _brought(key)
     if brought is None:
@@ -65,8 +66,10 @@ def upload_knowledge(variables: Sequence[str], sensitive: str, key: str) -> Uplo
     missing = read.missing(variables) if isinstance(read, ReadyGraph) else ()
     if missing:
         st.warning(f"The graph does not name {as_text(', '.join(missing), 600)}: they get no causes and no effects.")
-    if knowledge.complete and all(cause != sensitive for cause, _ in knowledge.required):
-        st.warning(f"In this graph {as_text(sensitive)} affects nothing, so every detector will look fair.")
+    idle = [name for name in sensitive if all(cause != name for cause, _ in knowledge.required)]
+    if knowledge.complete and idle:
+        so = "every detector will look fair" if len(idle) == len(sensitive) else "no outcome will change with it"
+        st.warning(f"In this graph {as_text(joint_name(idle))} affects nothing, so {so}.")
     return Upload(knowledge, mark=mark)
 
 
@@ -132,7 +135,7 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
         "Say what cannot be, or must be, and run the audit again; it becomes a new audit that names this one as its "
         "parent."
     )
-    variables, sensitive = result.model.strengths()[0], result.model.sensitive
+    variables, sensitive = result.model.strengths()[0], result.model.attributes
     choices = st.container()
     arrived = f"knowledge-{record.id}" not in st.session_state
     upload = upload_knowledge(variables, sensitive, f"knowledge-{record.id}")
@@ -162,13 +165,18 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
     )
 
 
-def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: pd.DataFrame, key: str) -> Knowledge:
-    """The knowledge as the person changes it; a file's comes already chosen."""
+def _choose(
+    known: Knowledge, variables: Sequence[str], sensitive: Sequence[str], edges: pd.DataFrame, key: str
+) -> Knowledge:
+    """The knowledge as the person changes it; a file's comes already chosen.
+
+    Nothing is found to cause a sensitive column, another sensitive one only if a person says that it does.
+    """
     ends = {
         f"{cause} → {effect}": (cause, effect)
         for cause in variables
         for effect in variables
-        if effect != cause and (effect != sensitive or not known.sensitive_is_root)
+        if effect != cause and (effect not in sensitive or cause in sensitive or not known.sensitive_is_root)
     }
     required = [f"{a} → {b}" for a, b in known.required if f"{a} → {b}" in ends]
     every = "These are all edges there are: look for no others"
@@ -176,20 +184,21 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
         chosen = st.multiselect("Edges of the graph", list(ends), default=required, key=f"{key}-edges")
         return known.replace(required=tuple(ends[pair] for pair in chosen))
     present = [f"{cause} → {effect}" for cause, effect in zip(edges["cause"], edges["effect"], strict=True)]
-    first = [pair for pair in present if pair in ends]
+    open_ends = [pair for pair, edge in ends.items() if not set(edge) <= set(sensitive) or edge in known.forbidden]
+    first = [pair for pair in present if pair in open_ends]
     one, two = st.columns(2)
     forbidden = one.multiselect(
         "Edges that cannot be",
-        [*first, *(pair for pair in ends if pair not in first)],
+        [*first, *(pair for pair in open_ends if pair not in first)],
         default=[f"{a} → {b}" for a, b in known.forbidden if f"{a} → {b}" in ends],
         key=f"{key}-forbidden",
     )
     unseen = [edge for edge in known.forbidden if edge not in ends.values()]  # nothing causes the sensitive column
     must = two.multiselect("Edges that must be", list(ends), default=required, key=f"{key}-required")
-    others = [variable for variable in variables if variable != sensitive]
-    roots, alone = choose_causes(others, sensitive, known, key)
+    others = [variable for variable in variables if variable not in sensitive]
+    roots, alone = choose_causes(others, joint_name(sensitive), known, key)
     return known.replace(
-        roots=(*roots, *(root for root in known.roots if root == sensitive)),
+        roots=(*roots, *(root for root in known.roots if root in sensitive)),
         from_sensitive=alone,
         tiers=_choose_tiers(known, variables, sensitive, key),
         forbidden=(*(ends[pair] for pair in forbidden), *unseen),
@@ -198,10 +207,12 @@ def _choose(known: Knowledge, variables: Sequence[str], sensitive: str, edges: p
     )
 
 
-def _choose_tiers(known: Knowledge, variables: Sequence[str], sensitive: str, key: str) -> tuple[tuple[str, ...], ...]:
+def _choose_tiers(
+    known: Knowledge, variables: Sequence[str], sensitive: Sequence[str], key: str
+) -> tuple[tuple[str, ...], ...]:
     """The time order as the person changes it; the suggested one, not used, where nothing is known of it."""
     ordered = {name: place for place, tier in enumerate(known.tiers, start=1) for name in tier}
-    columns = [name for name in variables if name != sensitive or name in ordered]
+    columns = [name for name in variables if name not in sensitive or name in ordered]
     begin = {name: ordered.get(name) for name in columns} if known.tiers else suggested_places(columns)
     used, places = choose_order(begin, key, used=bool(known.tiers))
     if used and known.tiers and places == begin:

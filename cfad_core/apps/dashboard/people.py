@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.apps.dashboard.views import groups_of, view_of
 from cfad_core.audit.explanation import NOTICEABLE, Explanation, explain
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.arrays import Bools
@@ -25,10 +27,10 @@ def list_people(
     result: AuditResult, method: str, threshold: float, choice: str
 ) -> tuple[NDArray[np.intp], pd.DataFrame]:
     """The people of a choice, and a table of them: those first whose outcome is likeliest to change, or score does."""
-    scores, report = result.scores[method], result.report(method)
-    here, there = report.flags_at(threshold)
+    scores, report, view = result.scores[method], result.report(method), view_of(result)
+    here = scores.factual > threshold
     likely = report.change_probability(threshold)
-    moves = np.abs(scores.counterfactual - scores.factual)
+    moves = np.abs(scores.twins - scores.factual).max(axis=0)
     wanted = np.arange(len(here))
     if choice == CHANGES:
         wanted = np.flatnonzero(likely > 0.0)
@@ -38,46 +40,71 @@ def list_people(
     if choice not in ("all", CHANGES):
         wanted = wanted[np.argsort(-moves[wanted], kind="stable")]
     wanted = wanted[:_LISTED]
-    first, second = result.encoding.groups
-    names = np.where(result.people.factual[wanted, 0] < 0.0, first, second)
     columns = {
         "row": result.people.row[wanted] + 1,
-        result.encoding.sensitive: names,
+        view.comparison.name: np.array(view.names, dtype=object)[view.group[wanted]],
         "outcome changes": 100.0 * likely[wanted],
         "score": scores.factual[wanted],
-        "score of the twin": scores.counterfactual[wanted],
-        "flagged": here[wanted],
-        "twin flagged": there[wanted],
     }
+    columns |= _of_twins(result, method, threshold, wanted)
     if result.people.is_anomaly is not None:
         columns["labelled anomaly"] = result.people.is_anomaly[wanted]
     if result.stability is not None:
-        columns["the twin is"] = np.array(_marks(result.stability.plausibility, wanted), dtype=object)
+        marks = [_marks(result, result.stability.plausibility, int(person)) for person in wanted]
+        columns["the twin is"] = np.array(marks, dtype=object)
     return wanted, pd.DataFrame(columns)
 
 
-def _marks(twins: Plausibility, people: NDArray[np.intp]) -> list[str]:
+def _of_twins(result: AuditResult, method: str, threshold: float, people: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    """Columns about the twins of some people; of several twins each, the one whose score is furthest from theirs."""
+    scores = result.scores[method]
+    own, twins = scores.factual[people], scores.twins[:, people]  # (p,), (k, p)
+    flagged = twins > threshold
+    if len(twins) == 1:
+        return {"score of the twin": twins[0], "flagged": own > threshold, "twin flagged": flagged[0]}
+    furthest = np.abs(twins - own).argmax(axis=0)
+    shown = result.people.twins[furthest, people]
+    by_group = [  # some have a twin more than once, where others have more of them
+        dict(zip(groups_of(result, result.people.twins[:, person]), marks, strict=True))
+        for person, marks in zip(people, flagged.T, strict=True)
+    ]
+    counts = [f"{sum(marks.values())} of {len(marks)}" for marks in by_group]
+    return {
+        "furthest twin": np.array(groups_of(result, shown), dtype=object),
+        "its score": twins[furthest, np.arange(len(people))],
+        "flagged": own > threshold,
+        "twins flagged": np.array(counts, dtype=object),
+    }
+
+
+def _marks(result: AuditResult, twins: Plausibility, person: int) -> str:
+    """What is implausible about the twins of a person; of several, which."""
     marks = (
-        (twins.far, "far from any real person"),
+        (twins.distance > twins.usual, "far from any real person"),
         (twins.out_of_range, "out of range"),
         (twins.between_levels, "between values"),
     )
-    return ["; ".join(words for marked, words in marks if marked[person]) for person in people]
+    found = ["; ".join(words for marked, words in marks if marked[k, person]) for k in range(len(twins.distance))]
+    if len(found) == 1:
+        return found[0]
+    named = dict(zip(groups_of(result, result.people.twins[:, person]), found, strict=True))
+    return "; ".join(f"{group}: {words}" for group, words in named.items() if words)
 
 
 def twin_warning(result: AuditResult, person: int) -> str:
-    """Why the person's twin is implausible; empty if it is not, or that was not measured."""
+    """Why the person's twin that is shown is implausible; empty if it is not, or that was not measured."""
     if result.stability is None:
         return ""
     twins, parts = result.stability.plausibility, []
-    if twins.far[person]:
+    distance, usual = twins.distance[0, person], twins.usual[0, person]
+    if distance > usual:
         parts.append(
-            f"This twin is far from any real person (distance {twins.distance[person]:.2g} to the nearest row that "
-            f"was trained on; 99 % of real people are within {twins.usual[person]:.2g})."
+            f"This twin is far from any real person (distance {distance:.2g} to the nearest row that "
+            f"was trained on; 99 % of real people are within {usual:.2g})."
         )
-    if twins.out_of_range[person]:
+    if twins.out_of_range[0, person]:
         parts.append("A number of the twin lies beyond all that was seen in training.")
-    if twins.between_levels[person]:
+    if twins.between_levels[0, person]:
         parts.append("A category of the twin lies between two values, where no person is; the nearest one is shown.")
     return " ".join([*parts, "Read its score with care."]) if parts else ""
 
@@ -87,7 +114,7 @@ def side_by_side(result: AuditResult, table: pd.DataFrame, person: int) -> pd.Da
     cells = table.iloc[[int(result.people.row[person])]].reset_index(drop=True)
     x, twin = result.people.factual[[person]], result.people.counterfactual[[person]]
     decoded = result.encoding.decode(twin, x, cells)
-    names = [result.encoding.sensitive, *(variable.name for variable in result.encoding.variables)]
+    names = [*result.encoding.attribute_names, *(variable.name for variable in result.encoding.variables)]
     pairs = [(cells[name].iloc[0], decoded.rows[name].iloc[0]) for name in names]
     shown = [_shown(*pair) for pair in pairs]
     return pd.DataFrame(

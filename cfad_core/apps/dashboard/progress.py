@@ -12,6 +12,7 @@ from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import show_metrics
 from cfad_core.apps.dashboard.uncertainty import choose_evidence, show_verdicts
+from cfad_core.apps.dashboard.views import choose_view, otherwise
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
@@ -112,14 +113,14 @@ def finished_view(record: AuditRecord) -> None:
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
     frame.warn_of_older_engine(record, result)
     _ways_on()
+    result = choose_view(record, result)
     show_verdicts(result)
     choose_evidence(result, f"evidence-{record.id}")
     show_metrics(result)
     judges = "their true twins" if result.people.truth is not None else "causal models that no detector knows"
     st.caption(
         f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of training "
-        "scores. *outcome changes*: share of people whose outcome would change, had they belonged to the other group, "
-        f"by {judges}."
+        f"scores. *outcome changes*: share of people whose outcome would change, {otherwise(result)}, by {judges}."
     )
     with st.expander("Run it again"):
         run_with_seeds(record)
@@ -138,9 +139,10 @@ def _ways_on() -> None:
         (frame.PEOPLE, "Counterfactuals"),
         (frame.DENSITIES, "Score densities"),
         (frame.THRESHOLD, "Threshold"),
+        (frame.GROUPS, "Groups"),
         (frame.METHODS_PAGE, "Methods"),
     )
-    for place, (page, label) in zip(st.columns(5), ways, strict=True):
+    for place, (page, label) in zip(st.columns(len(ways)), ways, strict=True):
         if place.button(label, key=f"to-{page}", width="stretch"):
             st.switch_page(page)
 

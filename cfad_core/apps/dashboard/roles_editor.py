@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from cfad_core.apps.dashboard.group_editor import choose_attribute, frequent_values
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import percent
+from cfad_core.core.states import Codes, States
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.findings import Finding, Severity
-from cfad_core.data.groups import matches
-from cfad_core.data.kinds import kind_of
-from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_groups, suggest_roles
+from cfad_core.data.groups import OUTSIDE, Groups, matches
+from cfad_core.data.roles import MAX_ATTRIBUTES, ColumnRoles, roles_of, state_codes
+from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_attribute, suggest_roles
 from cfad_core.data.validation import MIN_TRAINING_ROWS
 
-ALL_OTHERS = "all others"
 _ROLES = ["feature", "sensitive", "label", "ignore"]
-_MAX_VALUES = 200
 # Findings that are alike but for their column, in one line
 _ALIKE = {
     "missing": "Columns with missing cells, which are filled with the median or are a category of their own",
@@ -36,17 +38,16 @@ def edit_roles(draft: Draft) -> ColumnRoles | None:
     """The roles as the person sets them; None while they are incomplete."""
     suggestion = _suggest(draft.key, draft.table)
     columns = _edit_columns(draft, suggestion)
-    if len(columns["sensitive"]) != 1 or len(columns["label"]) > 1:
+    if not 1 <= len(columns["sensitive"]) <= MAX_ATTRIBUTES or len(columns["label"]) > 1:
         _ask_to_complete(columns, len(draft.table))
         return None
-    sensitive, label = columns["sensitive"][0], next(iter(columns["label"]), None)
+    sensitive, label = columns["sensitive"], next(iter(columns["label"]), None)
     left, right = st.columns(2)
     with left:
-        groups, cut = _choose_groups(draft, sensitive)
+        attributes = _choose_groups(draft, sensitive)
     with right:
         anomaly = _choose_anomaly(draft, label)
-    ignore = tuple(columns["ignore"])
-    return ColumnRoles(sensitive, groups=groups, cut=cut, label=label, anomaly=anomaly, ignore=ignore)
+    return None if len(attributes) < len(sensitive) else roles_of(attributes, label, anomaly, columns["ignore"])
 
 
 @st.cache_data(show_spinner="Looking at the columns ...", max_entries=8)
@@ -58,9 +59,9 @@ def _edit_columns(draft: Draft, suggestion: Suggestion) -> dict[str, list[str]]:
     """The columns of each role, from a table that the person can edit."""
     now = _roles_now(draft, suggestion)
     st.caption(
-        "Suggested from names and contents; change what is wrong. One column is **sensitive**: the audit asks what "
-        "would change had a person belonged to its other group. A **label** says who really was an anomaly, if you "
-        "know. **Ignore** what is not a property of a person."
+        "Suggested from names and contents; change what is wrong. One column is **sensitive**, or up to "
+        f"{MAX_ATTRIBUTES} are: the audit asks what would change had a person belonged to another group. A "
+        "**label** says who really was an anomaly, if you know. **Ignore** what is not a property of a person."
     )
     rows = pd.DataFrame(
         {
@@ -87,7 +88,7 @@ def _roles_now(draft: Draft, suggestion: Suggestion) -> dict[str, str]:
     if draft.roles is None:
         return {entry.column: entry.role for entry in suggestion.columns}
     chosen = dict.fromkeys(draft.roles.features(draft.table), "feature") | dict.fromkeys(draft.roles.ignore, "ignore")
-    chosen[draft.roles.sensitive] = "sensitive"
+    chosen |= dict.fromkeys(draft.roles.sensitive_columns, "sensitive")
     if draft.roles.label is not None:
         chosen[draft.roles.label] = "label"
     return chosen
@@ -99,41 +100,28 @@ def _ask_to_complete(columns: dict[str, list[str]], rows: int) -> None:
         st.error(f"This table has {rows} rows; at least {MIN_TRAINING_ROWS} are needed.")
     if not columns["sensitive"]:
         st.warning("Choose the sensitive column: click its cell under 'role', and pick 'sensitive'.")
-    elif len(columns["sensitive"]) > 1:
-        st.warning(f"One column can be sensitive at a time; now {len(columns['sensitive'])} are.")
+    elif len(columns["sensitive"]) > MAX_ATTRIBUTES:
+        st.warning(f"At most {MAX_ATTRIBUTES} columns can be sensitive; now {len(columns['sensitive'])} are.")
     if len(columns["label"]) > 1:
         st.warning(f"One column can be the label; now {len(columns['label'])} are.")
 
 
-def _choose_groups(draft: Draft, sensitive: str) -> tuple[tuple[str, ...] | None, float | None]:
-    """The values of the two groups, or the cut point between them."""
-    column, key = draft.table[sensitive], f"{draft.key}-{sensitive}"
-    groups, cut = suggest_groups(column)
-    if draft.roles is not None and draft.roles.sensitive == sensitive:
-        groups, cut = draft.roles.groups, draft.roles.cut
-    can_be_cut = kind_of(column) == "number" and column.nunique() > 2
-    if can_be_cut and st.toggle("Compare numbers under and over a cut point", value=cut is not None, key=f"by-{key}"):
-        middle = float(cut if cut is not None else pd.to_numeric(column, errors="coerce").median())
-        return None, st.number_input("Cut point: under it against the others", value=middle, key=f"cut-{key}")
-    return _choose_values(column, groups, key), None
+def _choose_groups(draft: Draft, columns: Sequence[str]) -> list[Attribute]:
+    """The groups of each sensitive column; fewer while some cannot be read."""
+    known = {} if draft.roles is None else {one.column: one for one in draft.roles.attributes}
+    chosen = []
+    for name in columns:
+        if len(columns) > 1:
+            st.markdown(f"**{as_text(name, 60)}**")
+        column = draft.table[name]
+        begin = known[name] if name in known else _suggest_groups(draft.key, name, column)
+        chosen.append(choose_attribute(column, begin, f"{draft.key}-{name}"))
+    return [one for one in chosen if one is not None]
 
 
-def _choose_values(column: pd.Series[Any], suggested: tuple[str, ...] | None, key: str) -> tuple[str, ...] | None:
-    """The two values to compare, or one against all others; None of an empty column."""
-    values = _frequent(column)
-    if not values:
-        return None
-    first = values.index(suggested[0]) if suggested and suggested[0] in values else 0
-    one = st.selectbox("Compare", values, index=first, key=f"a-{key}")
-    others = [*(value for value in values if value != one), ALL_OTHERS]
-    second = others[0]
-    if suggested and one == suggested[0]:
-        if len(suggested) == 1:
-            second = ALL_OTHERS
-        elif suggested[1] in others:
-            second = suggested[1]
-    two = st.selectbox("with", others, index=others.index(second), key=f"b-{key}-{one}")
-    return (one,) if two == ALL_OTHERS else (one, two)
+@st.cache_data(show_spinner=False, max_entries=32)
+def _suggest_groups(key: str, name: str, _column: pd.Series[Any]) -> Attribute:  # noqa: ARG001 - the cache's key
+    return suggest_attribute(_column)
 
 
 def _choose_anomaly(draft: Draft, label: str | None) -> str | None:
@@ -141,7 +129,7 @@ def _choose_anomaly(draft: Draft, label: str | None) -> str | None:
     if label is None:
         st.caption("No label: everybody counts as normal, and there will be no F1 or AUC.")
         return None
-    values = _frequent(draft.table[label])
+    values = frequent_values(draft.table[label])
     guess = suggest_anomaly(draft.table[label])
     if draft.roles is not None and draft.roles.label == label:
         guess = draft.roles.anomaly
@@ -149,25 +137,56 @@ def _choose_anomaly(draft: Draft, label: str | None) -> str | None:
     return st.selectbox("The label's value that means anomaly", values, index=index, key=f"anomaly-{draft.key}-{label}")
 
 
-def _frequent(column: pd.Series[Any]) -> list[str]:
-    return [str(value) for value in column.dropna().value_counts().index[:_MAX_VALUES]]
-
-
 def show_sizes(table: pd.DataFrame, roles: ColumnRoles) -> None:
     """Group sizes and label rates, before any metric; the roles' groups must be settled."""
-    signs = roles.grouping.signs(table[roles.sensitive])
-    columns = st.columns(4)
-    for place, sign, group in zip(columns, (-1.0, 1.0), roles.grouping.names, strict=False):
-        inside = signs == sign
-        rate = None
-        if roles.label is not None and inside.any():
-            rate = float(matches(table.loc[inside, roles.label], str(roles.anomaly)).mean())
-        place.metric(as_text(group, 40), f"{int(inside.sum()):,} rows", border=True)
-        place.caption(f"anomalies among them: {percent(rate)}")
-    columns[2].metric("left out", f"{int((signs == 0.0).sum()):,} rows", border=True)
-    columns[2].caption("of neither group")
+    state, groupings = state_codes(table, roles.groupings), roles.groupings
+    is_anomaly = None if roles.label is None else matches(table[roles.label], str(roles.anomaly))
+    columns = list(st.columns(4))
+    if [len(groups.names) for groups in groupings] == [2]:
+        for k, (place, group) in enumerate(zip(columns, groupings[0].names, strict=False)):
+            rows, rate = _size(state == k, is_anomaly)
+            place.metric(as_text(group, 40), f"{rows:,} rows", border=True)
+            place.caption(f"anomalies among them: {percent(rate)}")
+        outside = "of neither group"
+    else:
+        st.dataframe(_sizes(table, groupings, is_anomaly), hide_index=True)
+        columns, outside = columns[2:] + columns[:2], "of no group"
+        if len(groupings) > 1:
+            _show_smallest(state, groupings)
+    columns[2].metric("left out", f"{int((state == OUTSIDE).sum()):,} rows", border=True)
+    columns[2].caption(outside)
     columns[3].metric("attributes", len(roles.features(table)), border=True)
     columns[3].caption("that the detector sees")
+
+
+def _sizes(table: pd.DataFrame, groupings: Sequence[Groups], is_anomaly: Bools | None) -> pd.DataFrame:
+    """A row for each group of each sensitive column."""
+    found = []
+    for groups in groupings:
+        codes = groups.codes(table[groups.column])
+        for k, name in enumerate(groups.names):
+            rows, rate = _size(codes == k, is_anomaly)
+            row = {"sensitive": groups.column, "group": name, "rows": f"{rows:,}"}
+            found.append(row if is_anomaly is None else {**row, "anomalies among them": percent(rate)})
+    return pd.DataFrame(found)
+
+
+def _size(inside: Bools, is_anomaly: Bools | None) -> tuple[int, float | None]:
+    """How many rows (n,) are inside, and the share of anomalies among them."""
+    rows = int(inside.sum())
+    return rows, None if is_anomaly is None or not rows else float(is_anomaly[inside].mean())
+
+
+def _show_smallest(state: Codes, groupings: Sequence[Groups]) -> None:
+    """The combination of groups that fewest people have."""
+    states = States(tuple(len(groups.names) for groups in groupings))
+    counts = np.bincount(state[state != OUTSIDE], minlength=states.count)
+    fewest = int(counts.argmin())
+    names = [groups.names[k] for groups, k in zip(groupings, states.levels[fewest], strict=True)]
+    st.caption(
+        f"Of {states.count} combinations of groups, the smallest is {as_text(', '.join(names))}: "
+        f"{counts[fewest]:,} rows."
+    )
 
 
 def show_findings(findings: Sequence[Finding]) -> None:

@@ -90,8 +90,8 @@ def _choose_subsamples(usual: int) -> int | None:
 def _choose_knowledge(now: Draft) -> Knowledge | None:
     """What is known of the causal graph; None while it contradicts itself, or a file is refused."""
     assert now.roles is not None
-    sensitive, key = now.roles.sensitive, f"knowledge-{now.key}"
-    variables = [sensitive, *now.roles.features(now.table)]
+    sensitive, key = now.roles.sensitive_columns, f"knowledge-{now.key}"
+    variables = [*sensitive, *now.roles.features(now.table)]
     begin = at_first(key, now.known, arrived=key not in st.session_state)
     choices = st.container()
     upload = upload_knowledge(variables, sensitive, key)

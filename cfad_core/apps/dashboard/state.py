@@ -22,7 +22,7 @@ class KnownCauses:
     Attributes
     ----------
     roots : by column, whether nothing in the table causes it, where the person said so
-    from_sensitive : by sensitive column, the columns that nothing else causes
+    from_sensitive : by the name of the sensitive columns together, the columns that nothing else causes
     came : by column, its place in the time order (None: it has none), where the person changed the suggested one
     in_order : whether the time order is used
     """

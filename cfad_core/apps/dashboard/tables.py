@@ -7,12 +7,13 @@ from datetime import datetime
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.formats import percent
+from cfad_core.core.formats import SMALLEST_GROUP, percent
 from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
 from cfad_core.runs.model import AuditRecord
@@ -111,6 +112,12 @@ def interval_kind(result: AuditResult) -> str:
     """What the bounds are: few subsamples have no 90 % interval."""
     count = 0 if result.stability is None else len(result.stability.graphs)
     return "90 % interval" if count >= ENOUGH else "lowest to highest"
+
+
+def kept_here(name: str, result: AuditResult) -> DeltaGenerator:
+    """A place for a table or a chart about groups: without a download button if one of them is too small for that."""
+    small = any(0 < int(rows.sum()) < SMALLEST_GROUP for rows in result.groups.values())
+    return st.container(key=f"kept-here-{name}") if small else st.container()
 
 
 def show_groups(report: MethodReport, threshold: float) -> None:

@@ -12,6 +12,7 @@ from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.tables import interval_kind
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.apps.dashboard.views import reached
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
@@ -54,7 +55,8 @@ def _plausible(report: MethodReport, threshold: float) -> list[str]:
     if ratio is None:
         return ["The twins that are shown are all implausible: what a detector says of them says little."]
     people = "1 person" if far == 1 else f"{far:,} people"
-    return [f"Without {people} whose shown twin is implausible, it would be {percent(ratio)}."]
+    whose = "whose shown twin is implausible" if report.basis.view.others == 1 else "who have an implausible twin"
+    return [f"Without {people} {whose}, it would be {percent(ratio)}."]
 
 
 def interval_caption(result: AuditResult, report: MethodReport, threshold: float) -> str:
@@ -66,9 +68,9 @@ def interval_caption(result: AuditResult, report: MethodReport, threshold: float
 
 
 def no_path(result: AuditResult) -> bool:
-    """Whether the sensitive attribute affects nothing in any graph: then nobody's outcome can change."""
+    """Whether what is compared affects nothing in any graph: then nobody's outcome can change."""
     stability = result.stability
-    return stability is not None and not result.model.affected_names and stability.without_path == len(stability.graphs)
+    return stability is not None and not reached(result) and stability.without_path == len(stability.graphs)
 
 
 def span(found: Interval, digits: int = 1) -> str:
@@ -90,14 +92,14 @@ def show_verdicts(result: AuditResult) -> None:
 
 
 def twins_sentence(found: Plausibility) -> str:
-    """How many of the twins are plausible."""
+    """How many of the twins are plausible; of several of a person, each counts."""
     parts = (
-        (found.far, "are far from any real person"),
+        (found.distance > found.usual, "are far from any real person"),
         (found.out_of_range, "have a number beyond all that were seen"),
         (found.between_levels, "have a category between two values"),
     )
     odd = [f"{percent(float(marked.mean()))} {words}" for marked, words in parts if marked.any()]
-    n = f"Of the {len(found.far):,} twins, "
+    n = f"Of the {found.distance.size:,} twins, "
     return n + (", ".join(odd) + "." if odd else "all are plausible.")
 
 

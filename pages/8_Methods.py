@@ -23,6 +23,7 @@ from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.thresholds import tradeoff
+from cfad_core.apps.dashboard.views import choose_view, compared_by
 from cfad_core.audit.result import AuditResult
 from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of, plain_methods
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
@@ -33,19 +34,20 @@ from cfad_core.runs.model import AuditRecord
 def this_audit(record: AuditRecord, result: AuditResult) -> None:
     """The ticked methods on this table; others can be added."""
     st.caption("Methods to show. Those that this audit did not run can be added below.")
+    seen = choose_view(record, result)
     ticked = tick_methods(list(result.scores), result.scores, lambda method: f"show-{record.id}-{method}")
     if not ticked:
         st.info("Tick a method.")
     else:
-        show_metrics(result, ticked)
+        show_metrics(seen, ticked)
         st.caption(
-            f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
+            f"{len(seen.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of "
             "training scores; the best of each column is bold."
         )
-        if differences := improvement_lines(result, ticked):
+        if differences := improvement_lines(seen, ticked):
             st.markdown("\n".join(f"- {as_text(line, 400)}" for line in differences))
         with_labels = result.people.is_anomaly is not None
-        lines = {look_of(m): tradeoff(result.report(m), with_labels=with_labels) for m in ticked}
+        lines = {look_of(m): tradeoff(seen.report(m), with_labels=with_labels) for m in ticked}
         st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
         better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
         st.caption(f"Each point is a threshold; marks are the paper's quantiles. {better}")
@@ -72,13 +74,14 @@ def more_methods(record: AuditRecord, result: AuditResult) -> None:
     )
 
 
-def over_seeds(record: AuditRecord) -> None:
+def over_seeds(record: AuditRecord, result: AuditResult) -> None:
     """How much of it is chance."""
     siblings = same_but_seed(record)
     if len(siblings) > 1:
         st.plotly_chart(comparison_figure(spread(siblings)), width="stretch", key="spread")
         st.caption(
-            f"{len(siblings)} audits of this table that differ by their seed alone; bars are one standard deviation."
+            f"{len(siblings)} audits of this table that differ by their seed alone{compared_by(result)}; bars are one "
+            "standard deviation."
         )
     else:
         st.caption("Run this audit with other seeds as well, and their mean and spread will appear here.")
@@ -125,7 +128,7 @@ here, seeds, settings, paper = st.tabs(["This audit", "Over seeds", "Sensitivity
 with here:
     this_audit(record, result)
 with seeds:
-    over_seeds(record)
+    over_seeds(record, result)
 with settings:
     if "cfad" in result.scores:
         polling = any_waits(record)

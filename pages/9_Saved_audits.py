@@ -10,6 +10,7 @@ from cfad_core.apps.dashboard.downloads import offer_downloads
 from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.tables import audits_table, metrics_table
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.apps.dashboard.views import compared_by
 from cfad_core.core.errors import CfadError
 from cfad_core.runs.model import AuditRecord, Status
 
@@ -58,8 +59,8 @@ def compare(records: list[AuditRecord]) -> None:
             chosen.append(metrics_table(result))
             reached = ", ".join(result.model.affected_names) or "nothing"
             st.caption(
-                f"{len(result.people.row):,} people judged. {as_text(result.model.sensitive)} reaches: "
-                f"{as_text(reached, 400)}"
+                f"{len(result.people.row):,} people judged{compared_by(result)}. {as_text(result.model.sensitive)} "
+                f"reaches: {as_text(reached, 400)}"
             )
     first, second = chosen
     rows = [

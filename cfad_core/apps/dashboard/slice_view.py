@@ -1,0 +1,94 @@
+"""Slices: which subgroups are flagged more often, or have outcomes that change more often."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from cfad_core.apps.dashboard.downloads import csv_file
+from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.text import as_text
+from cfad_core.audit.slicing import MethodSlices
+from cfad_core.core.formats import SMALLEST_GROUP, counted, percent
+from cfad_core.evaluation.slices import Slice, Slices, slice_lines
+
+_LONGEST = 1000  # of a sentence, which names columns
+_KINDS = {"flagged": "flagged", "changes": "outcome changes"}
+
+
+def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_own_threshold: bool) -> None:
+    """What was found among the columns that are not sensitive.
+
+    Parameters
+    ----------
+    found : of one method; None if an audit has none
+    comparison : whose changes of outcomes are shown
+    name : of the file to take away, without its ending
+    is_own_threshold : whether the page is at the audit's own threshold, where slices were searched
+    """
+    st.subheader("Subgroups that nobody asked about", help=HELP["slice"])
+    if found is None:
+        st.caption("This audit has none: they are searched by newer versions. Run it again to have them.")
+        return
+    both = [some for some in (found.flagged, found.changes.get(comparison)) if some is not None]
+    for some in both:
+        first, *others = (as_text(line, _LONGEST) for line in slice_lines(some))
+        st.markdown("\n".join([first, "", *(f"- {line}" for line in others)]))
+    where = "" if is_own_threshold else " At the audit's own threshold, not at the saved one."
+    subgroups = counted(max(some.looked_at for some in both), "subgroup")
+    st.caption(
+        f"Of {subgroups} of people who are alike in one or two columns, sensitive ones left out. "
+        f"Half of the people were searched; whatever stood out was tested in the other half.{where}"
+    )
+    table = slices_shown(both)
+    if len(table):
+        with st.expander("All slices that were tested"):
+            st.dataframe(table, hide_index=True, width="stretch")
+            files = csv_file(slices_to_take(both))
+            st.download_button("Slices (CSV)", files, f"{name}-slices.csv", "text/csv", on_click="ignore")
+
+
+def slices_shown(found: list[Slices]) -> pd.DataFrame:
+    """A row for each slice that was tested, as text."""
+    rows = [
+        {
+            "people with": " and ".join(one.cells),
+            "what": _KINDS[some.kind],
+            "people": f"{one.people:,}",
+            "tested on": f"{one.n:,}",
+            "share": percent(one.rate),
+            "others": percent(one.rest),
+            "difference": f"{100.0 * one.gap:.1f} points ({100.0 * one.interval.low:.1f} to "
+            f"{100.0 * one.interval.high:.1f})",
+            "p-value": f"{one.p_value:.2g}",
+            "confirmed": one.confirmed,
+        }
+        for some, one in _tested(found)
+    ]
+    return pd.DataFrame(rows)
+
+
+def slices_to_take(found: list[Slices]) -> pd.DataFrame:
+    """The same as numbers, without slices of fewer than ten people."""
+    rows = [
+        {
+            "slice": " and ".join(one.cells),
+            "kind": some.kind,
+            "people": one.people,
+            "n": one.n,
+            "rate": one.rate,
+            "rest": one.rest,
+            "gap": one.gap,
+            "gap_low": one.interval.low,
+            "gap_high": one.interval.high,
+            "p_value": one.p_value,
+            "confirmed": one.confirmed,
+        }
+        for some, one in _tested(found)
+        if one.n >= SMALLEST_GROUP
+    ]
+    return pd.DataFrame(rows)
+
+
+def _tested(found: list[Slices]) -> list[tuple[Slices, Slice]]:
+    return [(some, one) for some in found for one in some.found]
