@@ -130,11 +130,13 @@ def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding
             return wrong("bad-cut", *found)
     elif asked.groups is None and (found := _value_problem(column, asked)):
         return wrong("no-groups", *found)
-    elif problems := _group_problems(column, asked) or _group_problems(column, settle(column, asked)):
+    settled = settle(column, asked)
+    problems = _group_problems(column, asked) or _group_problems(column, settled)
+    if problems and not settled.cuts:
         return [Finding(code, "error", message, "", column=asked.column) for code, message in problems]
     return [
         Finding("unknown-reference", "error", message, "Name one of them.", column=asked.column)
-        for message in _choice_problems(settle(column, asked))
+        for message in _choice_problems(settled)
     ]
 
 
@@ -171,8 +173,9 @@ def _value_problem(column: pd.Series[Any], asked: Attribute) -> tuple[str, str] 
 def _group_problems(column: pd.Series[Any], asked: Attribute) -> list[tuple[str, str]]:
     """Codes and messages about groups that are named, or at least merged."""
     groups, others = tuple(asked.merged) if asked.groups is None else asked.groups, asked.others
-    if (count := len(groups) + (others is not None)) > MAX_GROUPS or asked.groups == ():
-        return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {count}.")]
+    count = len(groups) + (others is not None)
+    if count > MAX_GROUPS or asked.groups == ():
+        return [("no-groups", f"Expected 1 to {MAX_GROUPS} groups of '{asked.column}'; got {count if groups else 0}.")]
     stray = [name for name in asked.merged if name not in groups]
     if stray:
         return [("no-groups", f"The merged group '{stray[0]}' is not among the groups {', '.join(groups)}.")]

@@ -175,7 +175,7 @@ def test_three_groups_are_printed(by_race: Audited) -> None:
     assert "pca: Most outcomes change for people of race" in printed
     assert "allowing for looking at 6 pairs" in printed
     assert "By group of race, with 90 % intervals; of outcome changes lowest to highest:" in printed
-    assert "Impact ratio = lowest over highest share of a group" in printed
+    assert "Impact ratio = lowest over highest share of people" in printed
     assert "compared" not in printed.split("\n\n")[1].splitlines()[0]  # there is one comparison
     assert "info: Group 'Asian or Native' of 'race' takes together 'Asian'" in printed
 
@@ -313,7 +313,7 @@ def test_two_groups_are_printed_as_before(tmp_path: Path) -> None:
         "outcome changes = share of people whose outcome would change, had they belonged to the other group, by causal "
         "models that no detector knows.",
         "By group:",
-        "Impact ratio = lowest over highest share of a group, of people who are flagged (harm) or not flagged (help):",
+        "Impact ratio = lowest over highest share of people, over the groups:",
     ]
     assert titles[5].startswith("pca: ")
     for new in ("Between groups", "compared", "Both ", "interval"):

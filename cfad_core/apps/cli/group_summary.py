@@ -101,7 +101,7 @@ def _group_rows(report: GroupReport, columns: list[str]) -> Iterator[list[str]]:
 def impact_ratios(result: AuditResult) -> str:
     """The lowest over the highest share of people, read both ways."""
     several = len(result.plan.comparisons) > 1
-    rows = [["method", *(["groups of"] if several else []), "if a flag harms", "if a flag helps"]]
+    rows = [["method", *(["groups of"] if several else []), "flagged, as a harm", "not flagged, as a benefit"]]
     for comparison in result.plan.comparisons:
         for one in _of(result, comparison.name):
             ratio = one.metrics_at(one.report.threshold).suppressed().impact_ratio
@@ -111,10 +111,7 @@ def impact_ratios(result: AuditResult) -> str:
             rows.append([one.method, *name, _spread(ratio.as_harm), _spread(ratio.as_benefit)])
     if len(rows) == 1:
         return ""
-    explained = (
-        "Impact ratio = lowest over highest share of a group, of people who are flagged (harm) or not flagged (help)"
-    )
-    return f"{explained}:\n{aligned(rows)}"
+    return f"Impact ratio = lowest over highest share of people, over the groups:\n{aligned(rows)}"
 
 
 def interactions(result: AuditResult) -> str:
