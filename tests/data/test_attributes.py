@@ -232,7 +232,13 @@ AGES = pd.Series(np.arange(90.0), name="age")
             RACES,
             Attribute("race", ("c", "x"), {"c": ("a", "b"), "x": ("c",)}),
             "same-group",
-            "Group 'c' of 'race' is called like a value that it does not hold.",
+            "called like a value that it does not hold. Call it something else, or add the value.",
+        ),
+        (
+            RACES,
+            Attribute("race", ("a", "b"), {"a": ("b",), "b": ("a",)}),
+            "same-group",
+            "Group 'a' of 'race' is called like a value that it does not hold.",
         ),
         (
             RACES,
@@ -247,10 +253,10 @@ AGES = pd.Series(np.arange(90.0), name="age")
             "No row of 'race' holds the group 'typo'; it holds ",
         ),
         (
-            RACES,
-            Attribute("race", ("a", "b"), {"a": ("b",), "b": ("a",)}),
+            column(a=300, b=200, other=20, c=70),
+            Attribute("race", merged={"few": ("other",)}),
             "same-group",
-            "Group 'a' of 'race' is called like a value that it does not hold.",
+            "Group 'other' of 'race' is called like a value that it does not hold.",
         ),
         (
             AGES,
