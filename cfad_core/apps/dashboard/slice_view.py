@@ -9,7 +9,7 @@ from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.slicing import MethodSlices
-from cfad_core.core.formats import SMALLEST_GROUP, counted, percent
+from cfad_core.core.formats import SMALLEST_GROUP, percent
 from cfad_core.evaluation.slices import Slice, Slices, slice_lines
 
 _LONGEST = 1000  # of a sentence, which names columns
@@ -35,11 +35,7 @@ def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_ow
         first, *others = (as_text(line, _LONGEST) for line in slice_lines(some))
         st.markdown("\n".join([first, "", *(f"- {line}" for line in others)]))
     where = "" if is_own_threshold else " At the audit's own threshold, not at the saved one."
-    subgroups = counted(max(some.looked_at for some in both), "subgroup")
-    st.caption(
-        f"Of {subgroups} of people who are alike in one or two columns, sensitive ones left out. "
-        f"Half of the people were searched; whatever stood out was tested in the other half.{where}"
-    )
+    st.caption(f"Subgroups are people who are alike in one or two columns, sensitive ones left out.{where}")
     table = slices_shown(both)
     if len(table):
         with st.expander("All slices that were tested"):
