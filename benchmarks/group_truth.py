@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -125,9 +126,23 @@ class Flags:
         return changed
 
     @property
-    def changed_only_by_both(self) -> Bools:
-        """(n,), whose outcome changes if both attributes do, and in no state where only one does."""
-        return self.changed_in_any(0, 1) & ~self.changed_in_any(0) & ~self.changed_in_any(1)
+    def changed_only_by_both(self) -> Floats:
+        """(n,), whose outcome changes if both attributes do, but not if one of them does.
+
+        With more than two groups, the share of all other combinations of groups: what an audit takes turns among.
+        """
+        own = self.states.levels[self.state].T
+        sizes = self.states.sizes
+        shares = []
+        for numbers in product(*(range(size - 1) for size in sizes)):
+            to = [number + (number >= level) for number, level in zip(numbers, own, strict=True)]
+            first, second, both = (
+                self._in(self.states.moved(self.state, groups)) != self._in(self.state)
+                for groups in ({0: to[0]}, {1: to[1]}, {0: to[0], 1: to[1]})
+            )
+            shares.append(both & ~first & ~second)
+        found: Floats = np.mean(shares, axis=0)
+        return found
 
     def _in(self, state: Codes) -> Bools:
         return np.asarray(self.flagged[state, np.arange(len(state))])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,10 @@ from tests.audit.worlds import (
     make_three,
     three_twins,
 )
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from fairlearn import metrics as fairlearn
 
 BOTH = "sex and region"
 
@@ -364,6 +369,45 @@ def test_edges_and_checks_are_about_those_who_are_compared(to_one: AuditResult) 
     move = np.where(group == 0, 0, 1)[group != 1]
     there = scores.twins[:, group != 1][move, np.arange(len(move))]
     assert cuts.whole["pca"] == pytest.approx(((there > threshold) != (scores.factual[group != 1] > threshold)).mean())
+
+
+# Metrics of groups
+
+
+def test_metrics_of_groups_and_of_combinations_are_those_of_fairlearn() -> None:
+    table = make_crossed(900, seed=3)
+    table["odd"] = np.where(np.random.default_rng(0).random(900) < 0.3 + 0.3 * (table["bonus"] > 2.0), "yes", "no")
+    roles = dataclasses.replace(CROSSED, label="odd", anomaly="yes")
+    found = run_audit(table, roles, QUICK.replace(methods=("pca",), quantile=0.8))
+    people, score = table.iloc[found.people.row], found.scores["pca"].factual
+    label, threshold = (people["odd"] == "yes").to_numpy(), found.report("pca").threshold
+    for name, columns in (("sex", ["sex"]), ("region", ["region"]), (BOTH, ["sex", "region"])):
+        frame = fairlearn.MetricFrame(
+            metrics={
+                "n": fairlearn.count,
+                "flag_rate": fairlearn.selection_rate,
+                "true_positive_rate": fairlearn.true_positive_rate,
+                "false_positive_rate": fairlearn.false_positive_rate,
+                "false_negative_rate": fairlearn.false_negative_rate,
+            },
+            y_true=label,
+            y_pred=score > threshold,
+            sensitive_features=people[columns].reset_index(drop=True),
+        )
+        groups = found.group_report("pca", name).metrics_at(threshold)
+        by_method = found.report("pca", name).metrics.groups
+        assert len(groups.groups) == len(frame.by_group)
+        for cell, row in frame.by_group.iterrows():
+            called = cell if isinstance(cell, str) else ", ".join(cell)
+            group = groups.group(called)
+            assert group.n == by_method[called]["n"] == row["n"]
+            for metric in ("flag_rate", "true_positive_rate", "false_positive_rate", "false_negative_rate"):
+                assert group.metrics[metric].value == pytest.approx(row[metric], abs=1e-12)
+                assert by_method[called][metric] == pytest.approx(row[metric], abs=1e-12)
+        between = groups.between["flag_rate"]
+        assert between is not None
+        assert between.difference.value == pytest.approx(frame.difference()["flag_rate"], abs=1e-12)
+        assert between.ratio.value == pytest.approx(frame.ratio()["flag_rate"], abs=1e-12)
 
 
 # New rows
