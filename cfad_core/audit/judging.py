@@ -104,7 +104,8 @@ def most_judged(plan: Plan) -> int:
     other state.
     """
     worlds = len(plan.moves) * plan.states.count
-    return max(_LEAST_JUDGED, MOST_JUDGED * _MOST_WORLDS // max(_MOST_WORLDS, worlds))
+    some = MOST_JUDGED * _MOST_WORLDS // max(_MOST_WORLDS, worlds)
+    return min(MOST_JUDGED, max(_LEAST_JUDGED, some))
 
 
 def draws_of(models: int) -> int:

@@ -24,7 +24,7 @@ from tests.conftest import Recorder, make_people
 
 STAGES = [
     *("discovery", "mechanisms", "autoencoder", "fair fine-tuning", "surprise"),
-    *("subsample models", "judging", "evaluation", "checks"),
+    *("subsample models", "judging", "evaluation", "checks", "slices"),
 ]
 
 
@@ -49,7 +49,7 @@ def test_an_audit_holds_what_pages_show(result: AuditResult) -> None:
     assert result.provenance.versions["torch"]
     assert list(result.provenance.seconds) == [
         *("discovery", "tuning model", "autoencoder", "fair fine-tuning", "surprise"),
-        *("subsamples", "evaluation", "checks"),
+        *("subsamples", "evaluation", "checks", "slices"),
     ]
 
 
@@ -159,7 +159,7 @@ def test_the_paper_preset_runs(tmp_path: Path) -> None:
     assert not found.is_of_older_engine
     assert (found.stability, found.checks, found.judges) == (None, (), 1)  # it would take too long
     judged = ["judge: discovery", "judge: refit"]
-    rest = ["autoencoder", "fair fine-tuning", "surprise", "judging", "evaluation"]
+    rest = ["autoencoder", "fair fine-tuning", "surprise", "judging", "evaluation", "slices"]
     assert recorder.stages() == ["discovery", "refit", *judged, *rest] == list(stages(config, knows_truth=False))
     report = found.report("cfad")
     assert (report.intervals, report.bounds_at(report.threshold)) == (None, None)
@@ -183,7 +183,7 @@ def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
     assert set(recorder.stages()) <= set(stages(EVERYTHING, knows_truth=False))
     assert list(stages(QUICK.replace(methods=("pca",)), knows_truth=True)) == [
         *("discovery", "mechanisms", "pca"),
-        *("judging", "evaluation", "checks"),
+        *("judging", "evaluation", "checks", "slices"),
     ]
 
 

@@ -82,8 +82,8 @@ def test_true_counterfactuals_do_not_keep_the_uncertainty_from_being_measured() 
 
 def test_stages_and_progress() -> None:
     shares = stages(PCA, knows_truth=False)
-    last = ["subsample models", "judging", "evaluation", "checks", "uncertainty"]
-    assert list(shares)[-5:] == last
+    last = ["subsample models", "judging", "evaluation", "checks", "uncertainty", "slices"]
+    assert list(shares)[-6:] == last
     assert (shares["subsample models"], shares["uncertainty"]) == (8.0, 2.0)  # by the graph
     unmeasured = PCA.replace(subsamples=0)
     assert stages(unmeasured, knows_truth=False)["subsample models"] == 4.0  # two judges all the same
@@ -91,7 +91,7 @@ def test_stages_and_progress() -> None:
     assert "uncertainty" not in stages(unmeasured, knows_truth=False)
     recorder = Recorder()
     run_audit(make_people(200, seed=9), ROLES, PCA, recorder)
-    assert recorder.stages()[-5:] == last
+    assert recorder.stages()[-6:] == last
     assert set(recorder.stages()) <= set(shares)
     share = DoneShare(shares)
     done = [share.after(stage, step, total) for stage, step, total, _ in recorder.heard]
