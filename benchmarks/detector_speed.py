@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.progress import Progress
+from cfad_core.core.states import TWO_GROUPS
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_variance, score_people
 from cfad_core.detectors.registry import METHODS, RANK, module_of, needed, plain_methods
 
@@ -29,13 +30,15 @@ def rows_of(n: int) -> TrainingRows:
     hidden = rng.normal(size=(n, 8))
     x = np.cos(hidden @ rng.normal(size=(8, COLUMNS))) + 0.3 * rng.normal(size=(n, COLUMNS))
     names = [str(k) for k in range(COLUMNS)]
-    return TrainingRows(x, x + 0.2, rng.choice([-1.0, 1.0], n), alike_by_variance(x, names))
+    group = rng.choice([-1.0, 1.0], n)
+    return TrainingRows(x, np.column_stack([-group, x + 0.2]), group, alike_by_variance(x, names))
 
 
 class Sideways:
     """A causal model that takes no time: twins are a little to the side, and all that people have is noise."""
 
     draws = True
+    states = TWO_GROUPS
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         """A little to the side, and back from there; every draw a little further."""
@@ -61,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     for n in options.rows:
         rows, fitted = rows_of(n), dict[str, AnyDetector]()
-        people = np.column_stack([rows.sensitive, rows.x])
+        people = rows.people
         causes = Sideways()
         task = Fitting(AuditConfig(), {}, causes, rows, Progress(), causes.twins)
         for method in needed(options.methods):

@@ -16,8 +16,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,11 +25,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.truth import IDENTIFIED, Record, markdown, mean, measure_missing, parser, publish, settings_of, shown
 from benchmarks.worlds import ANOMALY, FAMILIES, LABEL, World, draw_world
-from cfad_core import AuditConfig, CfadError, ColumnRoles, run_audit
+from cfad_core import Attribute, AuditConfig, CfadError, ColumnRoles, run_audit
+from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import encode_people
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.states import Codes, States
+from cfad_core.data.roles import joint_name
 from cfad_core.detectors.protocol import score_people
+from cfad_core.evaluation.intervals import Interval
 
 METHODS = ("ae", "cfad", "twin", "surprise")
 _JUDGES = 20_000  # new people that the truth is counted on
@@ -38,33 +41,34 @@ _JUDGES = 20_000  # new people that the truth is counted on
 
 
 def roles_of(world: World) -> ColumnRoles:
-    """The sensitive attributes by name; the audit finds their groups."""
-    make: Any = ColumnRoles
-    roles: ColumnRoles = make([one.name for one in world.sensitive], label=LABEL, anomaly=ANOMALY)
-    return roles
+    """The sensitive attributes, with all their groups: small ones are not taken together."""
+    attributes = tuple(Attribute(one.name, one.groups) for one in world.sensitive)
+    return ColumnRoles(attributes, label=LABEL, anomaly=ANOMALY)
 
 
-def is_flagged(result: Any, method: str, people: Floats) -> Bools:
+def is_flagged(result: AuditResult, method: str, people: Floats) -> Bools:
     """(n,), who of encoded people (n, d) is flagged."""
     return np.asarray(score_people(result.detectors[method], people) > result.report(method).threshold)
 
 
-def said_of_pairs(result: Any, method: str, attribute: str) -> list[Record]:
+def said_of_pairs(result: AuditResult, method: str, attribute: str) -> list[Record]:
     """Of each ordered pair of groups of a sensitive attribute."""
+    found = result.group_report(method, attribute).pairs_at(result.report(method).threshold)
+    assert found is not None  # an attribute has pairs of groups
     return [
         {
             "attribute": attribute,
-            "source": str(pair.source),
-            "target": str(pair.target),
+            "source": found.names[pair.source],
+            "target": found.names[pair.target],
             "ratio": pair.ratio,
             "interval": _ends(pair.interval),
             "simultaneous": _ends(pair.simultaneous),
         }
-        for pair in result.pairs(method, attribute).entries
+        for pair in found.pairs
     ]
 
 
-def said_of_any(result: Any, method: str, attribute: str) -> Record:
+def said_of_any(result: AuditResult, method: str, attribute: str) -> Record:
     """Of those whose outcome changes in any other group of a sensitive attribute."""
     found = result.report(method, attribute)
     intervals = found.intervals
@@ -74,13 +78,15 @@ def said_of_any(result: Any, method: str, attribute: str) -> Record:
     }
 
 
-def said_of_both(result: Any, method: str, first: str, second: str) -> Record:
+def said_of_both(result: AuditResult, method: str, first: str, second: str) -> Record:
     """Of those whose outcome changes only if both sensitive attributes do."""
-    found = result.interaction(method, first, second).only_both
-    return {"ratio": found.value, "interval": _ends(found.interval)}
+    report = result.group_report(method, joint_name((first, second)))
+    found = report.interaction_at(result.report(method).threshold)
+    assert found is not None  # two attributes have an interaction
+    return {"ratio": found.only_both.value, "interval": _ends(found.only_both.interval)}
 
 
-def _ends(interval: Any) -> list[float] | None:
+def _ends(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [float(interval.low), float(interval.high)]
 
 
@@ -120,9 +126,23 @@ class Flags:
         return changed
 
     @property
-    def changed_only_by_both(self) -> Bools:
-        """(n,), whose outcome changes if both attributes do, and in no state where only one does."""
-        return self.changed_in_any(0, 1) & ~self.changed_in_any(0) & ~self.changed_in_any(1)
+    def changed_only_by_both(self) -> Floats:
+        """(n,), whose outcome changes if both attributes do, but not if one of them does.
+
+        With more than two groups, the share of all other combinations of groups: what an audit takes turns among.
+        """
+        own = self.states.levels[self.state].T
+        sizes = self.states.sizes
+        shares = []
+        for numbers in product(*(range(size - 1) for size in sizes)):
+            to = [number + (number >= level) for number, level in zip(numbers, own, strict=True)]
+            first, second, both = (
+                self._in(self.states.moved(self.state, groups)) != self._in(self.state)
+                for groups in ({0: to[0]}, {1: to[1]}, {0: to[0], 1: to[1]})
+            )
+            shares.append(both & ~first & ~second)
+        found: Floats = np.mean(shares, axis=0)
+        return found
 
     def _in(self, state: Codes) -> Bools:
         return np.asarray(self.flagged[state, np.arange(len(state))])
@@ -158,7 +178,7 @@ def measure(world: World, config: AuditConfig, most_rows: int | None) -> Record:
     return record | {"methods": methods}
 
 
-def compare(result: Any, method: str, world: World, flags: Flags) -> Record:
+def compare(result: AuditResult, method: str, world: World, flags: Flags) -> Record:
     """One method: what the audit says, and the truth beside it."""
     tables, anywhere = {}, {}
     for k, one in enumerate(world.sensitive):

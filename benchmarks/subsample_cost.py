@@ -21,7 +21,8 @@ from cfad_core.causal.subsampling import learn_from_halves
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import fit_encoding
-from cfad_core.data.roles import ColumnRoles, resolve_roles
+from cfad_core.data.groups import OUTSIDE
+from cfad_core.data.roles import ColumnRoles, resolve_roles, state_codes
 from cfad_core.data.sets.public import load_adult, load_compas, load_german
 from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.data.split import stratified_split
@@ -57,9 +58,10 @@ def _public(table: pd.DataFrame, sensitive: str) -> tuple[pd.DataFrame, ColumnRo
 
 def _compare(table: pd.DataFrame, roles: ColumnRoles, selected: bool, graphs: int) -> list[str]:
     roles = resolve_roles(table, roles)
-    table = table[roles.grouping.signs(table[roles.sensitive]) != 0.0]
+    table = table[state_codes(table, roles.groupings) != OUTSIDE]
     encoding = fit_encoding(table, roles, "own")
     x = encoding.encode(table)
+    attributes = dict(zip(encoding.attribute_names, encoding.states.sizes, strict=True))
     columns = Columns(
         names=encoding.names,
         sensitive=encoding.sensitive,
@@ -68,6 +70,7 @@ def _compare(table: pd.DataFrame, roles: ColumnRoles, selected: bool, graphs: in
         marks=encoding.marks,
         comparable_units=fit_encoding(table, roles, "auto").scaling == "raw",
         rows_were_selected=selected,
+        attributes=attributes if encoding.states.count > 2 else {},
     )
     splits = [stratified_split(x[:, 0], 0.5, np.random.default_rng(k)) for k in range(graphs // 2)]
 

@@ -67,7 +67,7 @@ def scored_audit(home: Path, rows: int) -> str:
         row=pick.astype(np.int64),
         is_anomaly=None if small.people.is_anomaly is None else small.people.is_anomaly[pick],
         factual=small.people.factual[pick],
-        counterfactual=small.people.counterfactual[pick],
+        twins=small.people.twins[:, pick],
         truth=None,
         judged=judged.astype(np.int64),
     )
@@ -75,9 +75,9 @@ def scored_audit(home: Path, rows: int) -> str:
         method: MethodScores(
             train=s.train,
             factual=s.factual[pick] * noise,
-            counterfactual=s.counterfactual[pick] * noise,
+            twins=s.twins[:, pick] * noise,
             truth=None,
-            judged=s.judged[:, whose] * noise[judged],
+            judged=s.judged[:, :, whose] * noise[judged],
         )
         for method, s in small.scores.items()
     }

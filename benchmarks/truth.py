@@ -65,10 +65,11 @@ def measure(world: World, config: AuditConfig, most_rows: int | None) -> Record:
     is_anomaly: Bools = (people[LABEL] == ANOMALY).to_numpy()
     methods = {method: compare(result, method, here, there, is_anomaly) for method in config.methods}
     compare_with_plain(result, methods, here, there)
-    test = None if result.checks is None else result.checks.twin_test
+    checks = result.checks[0] if result.checks else None
+    test = None if checks is None else checks.twin_test
     found = {
         "twin_test": None if test is None else test.auc,
-        "better_fit": len(result.checks.better_fit) if result.checks else 0,
+        "better_fit": 0 if checks is None else len(checks.better_fit),
     }
     return record | found | {"graph": compare_graphs(result, world), "methods": methods}
 

@@ -20,6 +20,7 @@ from cfad_core.audit.stability_files import ONE_ENGINE
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.evaluation.pair_table import worst_line
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 WayOfChoosing = Literal["quantile", "score", "investigations"]
@@ -235,10 +236,22 @@ class Report:
 
 
 def headline(result: AuditResult) -> dict[str, Any]:
-    """The metrics that lists show."""
+    """The metrics that lists show; ``worst_pairs`` only where there are more than two groups, or several attributes."""
     names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio")
     return {
         method: {name: getattr(report.metrics, name) for name in names}
         | {"threshold": report.threshold, "verdict": report.verdict}
+        | ({"worst_pairs": _worst_pairs(result, method)} if len(result.plan.moves) > 1 else {})
         for method, report in result.reports.items()
     }
+
+
+def _worst_pairs(result: AuditResult, method: str) -> dict[str, str]:
+    """By attribute, between which of its groups most outcomes change, in a sentence; nothing about few people."""
+    threshold, found = result.report(method).threshold, {}
+    for comparison in result.plan.comparisons:
+        pairs = result.group_report(method, comparison.name).pairs_at(threshold)
+        shown = None if pairs is None else pairs.suppressed()
+        if shown is not None and shown.worst is not None:
+            found[comparison.name] = worst_line(shown, comparison.name)
+    return found

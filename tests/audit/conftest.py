@@ -7,7 +7,19 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
-from tests.audit.worlds import EVERYTHING, JOBS, QUICK, ROLES, SUBSAMPLED, make_jobs
+from tests.audit.worlds import (
+    CROSSED,
+    EVERYTHING,
+    JOBS,
+    PCA,
+    QUICK,
+    ROLES,
+    SUBSAMPLED,
+    THREE,
+    make_crossed,
+    make_jobs,
+    make_three,
+)
 from tests.conftest import make_people
 
 
@@ -34,3 +46,16 @@ def measured() -> AuditResult:
 def mixed() -> AuditResult:
     """With uncertainty, of a table with a category that the group has a say in."""
     return run_audit(make_jobs(500, seed=3), ROLES, JOBS)
+
+
+@pytest.fixture(scope="session")
+def three() -> AuditResult:
+    """Of three groups, with uncertainty, by methods that score with twins and within groups, too."""
+    config = SUBSAMPLED.replace(methods=("pca", "pca-rank", "ae", "cfad", "twin", "surprise"))
+    return run_audit(make_three(600, seed=0), THREE, config)
+
+
+@pytest.fixture(scope="session")
+def crossed() -> AuditResult:
+    """Of two attributes with two and three groups, with uncertainty; without labels."""
+    return run_audit(make_crossed(900, seed=0), CROSSED, PCA.replace(methods=("pca", "surprise")))

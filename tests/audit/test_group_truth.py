@@ -11,6 +11,9 @@ import pytest
 from benchmarks.group_truth import Flags, compare, report, summarise
 from benchmarks.worlds import SECOND, SENSITIVE, draw_world
 from cfad_core.core.states import States
+from cfad_core.evaluation.interaction import Interaction, Share
+from cfad_core.evaluation.intervals import Interval
+from cfad_core.evaluation.pair_table import AnyOther, Pair, PairTable
 
 STATES = States((2, 3))
 
@@ -28,12 +31,12 @@ def brute(flags: Flags, person: int) -> dict[str, Any]:
     changes = {state: value != outcome[first, second] for state, value in outcome.items()}
     any_first = changes[1 - first, second]
     any_second = any(changes[first, j] for j in range(3))
-    any_both = any(changes[1 - first, j] for j in range(3) if j != second)
+    only_both = [changes[1 - first, j] and not any_first and not changes[first, j] for j in range(3) if j != second]
     return {
         "own": (first, second),
         "to": [[changes[i, second] for i in range(2)], [changes[first, j] for j in range(3)]],
         "any": [any_first, any_second],
-        "only_both": any_both and not any_first and not any_second,
+        "only_both": float(np.mean(only_both)),
     }
 
 
@@ -48,28 +51,38 @@ def test_changes_by_brute_force(flags: Flags) -> None:
     assert 0.0 < flags.changed_only_by_both.mean() < 0.5
 
 
-def audit(pairs: dict[str, list[Any]]) -> Any:
+def audit(pairs: dict[str, list[Pair]]) -> Any:
     """What an audit is asked for, with answers that are given."""
-    interval = SimpleNamespace(low=0.0, high=0.5)
+    nobody = AnyOther(0)
+    world = draw_world(0, "mixed", (2, 3))
+    tables = {
+        one.name: PairTable(0.5, one.groups, (50,) * len(one.groups), tuple(pairs[one.name]), nobody, ())
+        for one in world.sensitive
+    }
+    excess = Interaction(0.5, 200, Share(), Share(), Share(), only_both=Share(0.125), cancels=Share())
+    report = SimpleNamespace(
+        threshold=0.5,
+        metrics=SimpleNamespace(changing_ratio=0.25),
+        intervals=SimpleNamespace(changing_ratio=Interval(0.0, 0.5)),
+    )
     return SimpleNamespace(
-        pairs=lambda method, attribute: SimpleNamespace(entries=pairs[attribute]),
-        report=lambda method, attribute: SimpleNamespace(
-            metrics=SimpleNamespace(changing_ratio=0.25), intervals=SimpleNamespace(changing_ratio=interval)
+        report=lambda *_: report,
+        group_report=lambda _, name: SimpleNamespace(
+            pairs_at=lambda _: tables[name],
+            interaction_at=lambda _: excess if name == f"{SENSITIVE} and {SECOND}" else None,
         ),
-        interaction=lambda *asked: SimpleNamespace(only_both=SimpleNamespace(value=0.125, interval=None)),
     )
 
 
 def test_the_truth_stands_beside_what_an_audit_says(flags: Flags) -> None:
-    said = SimpleNamespace(
-        source="hills", target="coast", ratio=0.2, interval=None, simultaneous=SimpleNamespace(low=0.1, high=0.3)
-    )
+    said = Pair(source=2, target=0, n=70, ratio=0.2, simultaneous=Interval(0.1, 0.3))
     found = compare(audit({SENSITIVE: [], SECOND: [said]}), "ae", draw_world(0, "mixed", (2, 3)), flags)
     ((pair,),) = (table for table in found["pairs"].values() if table)
     expected = [brute(flags, person) for person in range(200)]
     changed = [one["to"][1][0] for one in expected if one["own"][1] == 2]
     assert pair["truth"] == pytest.approx(np.mean(changed))
     assert (pair["people"], pair["interval"], pair["simultaneous"]) == (len(changed), None, [0.1, 0.3])
+    assert (pair["source"], pair["target"], pair["ratio"]) == ("hills", "coast", 0.2)
     assert found["any"][SECOND]["truth"] == pytest.approx(np.mean([one["any"][1] for one in expected]))
     assert found["any"][SENSITIVE]["interval"] == [0.0, 0.5]
     assert found["both"]["truth"] == pytest.approx(np.mean([one["only_both"] for one in expected]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -9,6 +12,7 @@ from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.additive import AdditiveModel
+from cfad_core.core.arrays import Floats
 from cfad_core.core.config import (
     AuditConfig,
     BaselineConfig,
@@ -18,7 +22,9 @@ from cfad_core.core.config import (
     FairodConfig,
     Knowledge,
 )
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.detectors.adapter import ForeignDetector
 from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.evaluation.plausibility import Plausibility
@@ -96,3 +102,82 @@ def linear_model(to_a: float, a_to_b: float) -> AdditiveModel:
     weights = np.zeros((3, 3))
     weights[0, 1], weights[1, 2] = to_a, a_to_b
     return AdditiveModel(("S", "A", "B"), "S", weights, np.zeros(3), identity_spline(-40.0, 40.0))
+
+
+# More than two groups, and more than one attribute
+
+THREE_SHIFTS = {"a": -1.2, "b": 0.0, "c": 1.6}
+THREE = ColumnRoles("group", label="fraud", anomaly="yes")
+THREE_GRAPH = Knowledge(required=(("group", "income"), ("schooling", "income"), ("income", "debt")), complete=True)
+CROSSED = ColumnRoles((Attribute("sex", ("f", "m")), Attribute("region", ("north", "south", "west"))))
+CROSSED_GRAPH = Knowledge(
+    required=(("sex", "income"), ("region", "income"), ("sex", "bonus"), ("region", "bonus"), ("income", "debt")),
+    complete=True,
+)
+BONUS = 2.0  # of men in the west
+
+
+def make_three(n: int, seed: int) -> pd.DataFrame:
+    """As ``make_people``, with three groups, of which b is the largest."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(list(THREE_SHIFTS), n, p=[0.3, 0.45, 0.25])
+    schooling = rng.normal(size=n)
+    income = pd.Series(group).map(THREE_SHIFTS).to_numpy() + schooling + rng.normal(0.0, 0.5, n)
+    odd = rng.random(n) < 0.05
+    debt = -income + rng.normal(0.0, 0.5, n) + np.where(odd, rng.choice([-6.0, 6.0], n), 0.0)
+    frame = {"group": group, "schooling": schooling, "income": income, "debt": debt}
+    return pd.DataFrame(frame).assign(fraud=np.where(odd, "yes", "no"))
+
+
+def three_twins(table: pd.DataFrame, group: str) -> pd.DataFrame:
+    """The true twins of ``make_three`` in a group: everybody keeps their noise."""
+    moved = THREE_SHIFTS[group] - table["group"].map(THREE_SHIFTS).to_numpy()
+    return table.assign(group=group, income=table["income"] + moved, debt=table["debt"] - moved)
+
+
+def make_crossed(n: int, seed: int) -> pd.DataFrame:
+    """Two attributes that hang together; either acts on income, and the bonus is for both together alone."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], n)
+    region = np.where(rng.random(n) < 0.2, np.where(sex == "m", "west", "north"), rng.choice(REGIONS, n))
+    frame = pd.DataFrame({"sex": sex, "region": region, "age": np.round(rng.uniform(18, 80, n))})
+    income = crossed_income(frame) + rng.normal(size=n)
+    bonus = BONUS * ((sex == "m") & (region == "west")) + rng.normal(0.0, 0.7, n)
+    return frame.assign(income=income, bonus=bonus, debt=-income + rng.normal(size=n))
+
+
+REGIONS = ("north", "south", "west")
+
+
+def crossed_income(table: pd.DataFrame) -> Floats:
+    """What the groups expect."""
+    by_region = table["region"].map({"north": -0.5, "south": 0.0, "west": 0.4}).to_numpy(dtype=np.float64)
+    found: Floats = np.where(table["sex"] == "m", 0.8, 0.0) + by_region
+    return found
+
+
+def crossed_twins(table: pd.DataFrame, **groups: Any) -> pd.DataFrame:
+    """The true twins of ``make_crossed`` in other groups, of which there is one for all or one for each."""
+    moved = table.assign(**groups)
+    income = crossed_income(moved) - crossed_income(table)
+    both = [((some["sex"] == "m") & (some["region"] == "west")).astype(np.float64) for some in (moved, table)]
+    return moved.assign(
+        income=table["income"] + income, debt=table["debt"] - income, bonus=table["bonus"] + BONUS * (both[0] - both[1])
+    )
+
+
+@dataclass(frozen=True)
+class OneColumn:
+    """Somebody's detector: the number in one column, of those that an audit encodes."""
+
+    column: int
+
+    def fit(self, x: Floats) -> OneColumn:
+        return self
+
+    def score_samples(self, x: Floats) -> Floats:
+        return x[:, self.column].copy()
+
+
+def by_column(column: int) -> ForeignDetector:
+    return ForeignDetector(OneColumn(column), high_means="anomalous")

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +20,7 @@ from cfad_core.evaluation.auc_draws import auc_with_draws
 from cfad_core.evaluation.extremes import Estimate, comparison, estimate, spread
 from cfad_core.evaluation.group_metrics import COMPARED, GroupScores, GroupTable, group_table, shown
 from cfad_core.evaluation.intervals import Interval
-from cfad_core.evaluation.metrics import Curves, evaluate
+from cfad_core.evaluation.metrics import GROUP_METRICS, Curves, evaluate
 from cfad_core.evaluation.outcomes import ScoreCurve
 
 with warnings.catch_warnings():
@@ -25,6 +28,8 @@ with warnings.catch_warnings():
     from fairlearn.metrics import (
         MetricFrame,
         count,
+        demographic_parity_difference,
+        demographic_parity_ratio,
         false_negative_rate,
         false_positive_rate,
         selection_rate,
@@ -116,6 +121,72 @@ def test_auc_and_the_rest_are_those_of_scikit_learn(case: Case) -> None:
             )
         else:
             assert above is None
+
+
+def test_no_metric_is_without_an_oracle() -> None:
+    assert {*ORACLES, "above_median", "auc_roc"} == set(COMPARED)
+    assert {*COMPARED, "n", "n_anomaly", "flag_rate_counterfactual", "changing_ratio"} == set(GROUP_METRICS)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases())
+def test_differences_of_auc_and_of_ranks_are_those_of_fairlearn(case: Case) -> None:
+    score, label, group, names, _ = case
+    table = group_table(*case, seed=1, resamples=19)
+    both = [k for k in range(len(names)) if 0 < label[group == k].sum() < (group == k).sum()]
+    somebody = [k for k in range(len(names)) if (group == k).any()]
+    oracles = (
+        ("auc_roc", roc_auc_score, score, both),
+        ("above_median", selection_rate, score > np.median(score), somebody),
+    )
+    for name, metric, values, known in oracles:
+        found, rows = table.between[name], np.isin(group, known)
+        assert (found is None) == (len(known) < 2)
+        if found is None:
+            continue
+        frame = frame_of(metric, values[rows], label[rows], group[rows])
+        assert found.difference.value == pytest.approx(frame.difference(), abs=1e-12)
+        if frame.by_group.max() > 0.0:
+            assert found.ratio.value == pytest.approx(frame.ratio(), abs=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(-1, 6))
+def test_combinations_of_attributes_are_those_of_fairlearn(seed: int, threshold: int) -> None:
+    """Which takes the attributes as two columns, and may leave a combination that nobody has undefined."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 80))
+    score, label = rng.integers(0, 6, n).astype(np.float64), rng.random(n) < 0.4
+    sex, age = rng.integers(0, 2, n), rng.integers(0, 3, n)
+    names = [f"{a}, {b}" for a in "fm" for b in ("young", "middle", "old")]
+    table = group_table(score, label, States((2, 3)).of_levels([sex, age]), names, float(threshold), seed=1)
+    flagged = score > threshold
+    frame = MetricFrame(
+        metrics={name: metric for name, (metric, _) in ORACLES.items()}
+        | {"n": count, "precision": partial(precision_score, zero_division=0.0)},
+        y_true=label,
+        y_pred=flagged,
+        sensitive_features=pd.DataFrame({"sex": sex, "age": age}),
+    )
+    for (a, b), name in zip(itertools.product(range(2), range(3)), names, strict=True):
+        rows, found = (sex == a) & (age == b), table.group(name)
+        assert found.n == rows.sum()
+        for metric, (_, among) in ORACLES.items():
+            value = found.metrics[metric].value
+            if among(flagged, label)[rows].any():
+                assert value == pytest.approx(frame.by_group.loc[(a, b), metric], abs=1e-12)
+            else:
+                assert value is None
+    ratio = table.impact_ratio
+    assert ratio is not None
+    groups = [f"{a}{b}" for a, b in zip(sex, age, strict=True)]
+    harm = demographic_parity_ratio(label, flagged, sensitive_features=groups)
+    benefit = demographic_parity_ratio(label, ~flagged, sensitive_features=groups)
+    assert _or_nan(ratio.as_harm.ratio.value) == pytest.approx(harm, abs=1e-12, nan_ok=True)
+    assert _or_nan(ratio.as_benefit.ratio.value) == pytest.approx(benefit, abs=1e-12, nan_ok=True)
+    assert ratio.as_harm.difference.value == pytest.approx(
+        demographic_parity_difference(label, flagged, sensitive_features=groups), abs=1e-12
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -15,10 +15,12 @@ from cfad_core.audit.folder import save_audit
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.core.config import AuditConfig, DetectorConfig
+from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.model import AuditRecord, headline
 from cfad_core.runs.store import Store
+from tests.audit.worlds import make_crossed
 from tests.conftest import make_people
 from tests.runs import postgres
 
@@ -77,6 +79,21 @@ def result() -> AuditResult:
     return run_audit(TABLE, ROLES, QUICK)
 
 
+CROSSED = ColumnRoles(
+    (
+        Attribute("sex", ("f", "m")),
+        Attribute("region", ("north", "other"), {"other": ("south", "west")}, reference="north"),
+    )
+)
+CROSSED_TABLES = Tables.of(make_crossed(500, seed=0))
+
+
+@pytest.fixture(scope="session")
+def crossed() -> AuditResult:
+    """Of two attributes, one with values that are taken together."""
+    return run_audit(CROSSED_TABLES.table, CROSSED, QUICK.replace(methods=("pca",)))
+
+
 def put(store: Store, name: str = "An audit", *, config: AuditConfig = QUICK, owner: str = "") -> str:
     """Put the small audit into the queue."""
     return store.create(TABLES, ROLES, config, name=name, owner=owner)
@@ -95,8 +112,9 @@ def worker_of(record: AuditRecord) -> str:
 
 
 def finish(store: Store, result: AuditResult, name: str = "An audit") -> str:
-    """Put the small audit into the store as done."""
-    audit = put(store, name)
+    """Put a small audit into the store as done."""
+    tables = TABLES if result.roles == ROLES else CROSSED_TABLES
+    audit = store.create(tables, result.roles, result.config, name=name)
     claim(store, audit=audit)
     save_audit(result, store.folder(audit))
     store.finish(audit, headline(result))

@@ -76,6 +76,19 @@ def test_export_and_import(store: Store, result: AuditResult, tmp_path: Path) ->
         assert not list(other.home.glob(".import-*"))
 
 
+def test_audits_of_several_attributes_are_exported_and_imported(
+    store: Store, crossed: AuditResult, tmp_path: Path
+) -> None:
+    audit = finish(store, crossed)
+    export_audit(store, audit, tmp_path / "audit.zip")
+    with Store(tmp_path / "elsewhere", f"sqlite:///{tmp_path}/other.sqlite") as other:
+        found = import_audit(other, tmp_path / "audit.zip")
+        assert other.get(found).roles == store.get(audit).roles == crossed.roles
+        assert other.get(found).metrics == store.get(audit).metrics
+        assert summary(other.result(found)) == summary(crossed)
+        assert other.request(found).roles == crossed.roles  # and can be run again
+
+
 def test_only_finished_audits_are_exported(store: Store, tmp_path: Path) -> None:
     with pytest.raises(InvalidArtifactError, match="is queued"):
         export_audit(store, put(store), tmp_path / "x.zip")

@@ -6,13 +6,16 @@ import dataclasses
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import InvalidArtifactError
-from cfad_core.runs.model import AS_STORED, AUDITS, REPORTS, AuditRecord, ChosenThreshold, Report
+from cfad_core.evaluation.pair_table import worst_line
+from cfad_core.runs.model import AS_STORED, AUDITS, REPORTS, AuditRecord, ChosenThreshold, Report, headline
 from cfad_core.runs.store import Store
-from tests.runs.conftest import put
+from tests.runs.conftest import finish, put
 
 
 def test_records_have_the_columns_of_their_tables() -> None:
@@ -98,3 +101,33 @@ def test_the_time_that_is_left(store: Store) -> None:
     assert (record.seconds, record.seconds_left) == (30.0, 10.0)
     assert dataclasses.replace(record, progress=0.01).seconds_left is None
     assert dataclasses.replace(record, status="done").seconds_left is None
+
+
+def test_the_headline_of_several_groups_names_the_worst_pairs(result: AuditResult, crossed: AuditResult) -> None:
+    """As JSON of the column that there is; of two groups it is what it always was."""
+    assert {"n", "changing_ratio", "threshold", "verdict"} <= set(headline(result)["ae"])
+    assert "worst_pairs" not in headline(result)["ae"]
+    found = json.loads(json.dumps(headline(crossed), allow_nan=False))
+    lines = found["pca"]["worst_pairs"]
+    assert set(lines) == {"sex", "region"}  # each attribute; two at once have no pairs
+    for name, line in lines.items():
+        pairs = crossed.group_report("pca", name).pairs_at(found["pca"]["threshold"])
+        assert pairs is not None
+        assert line == worst_line(pairs, name)
+        assert name in line
+
+
+def test_the_headline_says_nothing_about_few_people(crossed: AuditResult) -> None:
+    states = crossed.plan.states
+    factual = crossed.people.factual.copy()
+    women = np.flatnonzero(states.levels[states.of_codes(factual[:, 0]), 0] == 0)[9:]
+    factual[women, 0] = states.codes[states.moved(states.of_codes(factual[women, 0]), {0: 1})]
+    few = dataclasses.replace(crossed, people=dataclasses.replace(crossed.people, factual=factual))
+    assert set(headline(few)["pca"]["worst_pairs"]) == {"region"}
+
+
+def test_a_finished_audit_keeps_its_headline(store: Store, crossed: AuditResult) -> None:
+    record = store.get(finish(store, crossed))
+    assert record.metrics == json.loads(json.dumps(headline(crossed)))
+    assert record.roles == crossed.roles
+    assert (record.schema_version, record.is_of_older_engine) == (6, False)

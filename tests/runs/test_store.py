@@ -14,11 +14,13 @@ from cfad_core.apps.dashboard.state import Draft
 from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
+from cfad_core.data.attributes import Attribute
+from cfad_core.data.roles import resolve_roles
 from cfad_core.data.tables import PARTS, Tables, digest
 from cfad_core.runs.model import ChosenThreshold, Status
 from cfad_core.runs.store import Store
 from tests.conftest import make_people
-from tests.runs.conftest import QUICK, ROLES, TABLE, TABLES, finish, put
+from tests.runs.conftest import CROSSED, CROSSED_TABLES, QUICK, ROLES, TABLE, TABLES, finish, put
 
 
 def test_what_is_put_in_comes_out(store: Store) -> None:
@@ -44,6 +46,21 @@ def test_a_record_has_the_two_groups(store: Store) -> None:
     with pytest.raises(InvalidDataError, match="The sensitive column 'nothing' is not in the table"):
         store.create(TABLES, dataclasses.replace(ROLES, sensitive="nothing"), QUICK, name="An audit")
     assert [record.id for record in store.find()] == [audit]
+
+
+def test_roles_of_several_attributes_go_through_the_store(store: Store) -> None:
+    """As the text that they always were: the database needs no other columns for them."""
+    asked = dataclasses.replace(ROLES, sensitive=("group", Attribute("schooling", bands=3)), groups=None)
+    audit = store.create(TABLES, asked, QUICK, name="Bands")
+    found = store.get(audit).roles
+    assert found == store.request(audit).roles == resolve_roles(TABLE, asked)
+    assert [groups.column for groups in found.groupings] == ["group", "schooling"]
+    assert len(found.attributes[1].cuts) == 2
+    merged = store.create(CROSSED_TABLES, CROSSED, QUICK, name="Merged")
+    assert store.get(merged).roles == CROSSED
+    wrong = dataclasses.replace(ROLES, sensitive=(Attribute("group", reference="z"),), groups=None)
+    with pytest.raises(InvalidDataError, match="'z' \\(reference\\) is no group of 'group'"):
+        store.create(TABLES, wrong, QUICK, name="Wrong")
 
 
 def test_each_table_is_hashed_and_converted_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
