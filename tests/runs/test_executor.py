@@ -96,7 +96,7 @@ def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor])
     reports = store.reports(audits[0])
     stages = list(dict.fromkeys(report.stage for report in reports))
     assert stages[:2] == ["discovery", "mechanisms"]
-    assert stages[-5:] == ["subsample models", "judging", "evaluation", "checks", "uncertainty"]
+    assert stages[-6:] == ["subsample models", "judging", "evaluation", "checks", "uncertainty", "slices"]
     assert set(stages) == set(planned_stages(QUICK, knows_truth=False))
     values = next(report.values for report in reports if report.stage == "autoencoder")
     assert np.isfinite(values["loss"])
