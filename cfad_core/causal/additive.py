@@ -127,7 +127,7 @@ class AdditiveModel:
         x: Floats,
         draw: int = 0,  # noqa: ARG002 - there is nothing to draw
         *,
-        to: Codes | None = None,  # noqa: ARG002 - there is one other group
+        to: Codes | None = None,
         cut: tuple[str, str] | None = None,
         coupling: object = None,  # noqa: ARG002 - levels are not coupled
     ) -> Floats:
@@ -135,6 +135,7 @@ class AdditiveModel:
 
         Parameters
         ----------
+        to : (n,), the group that each is moved to, from 0; who belongs to it stays. By default the other one
         cut : an edge (cause, effect) between variables that carries nothing
         """
         x = self._checked(x)
@@ -150,6 +151,9 @@ class AdditiveModel:
                 heard = messages | {j: before[j] for j in before if self.column_variables[j] == cut[0]}
             result[:, i] = noise[i] + self.expected(heard, i, len(x))
             messages[i] = self.message(i, result)
+        if to is not None:
+            stays = self.states.of_codes(x[:, self.sensitive_index]) == to
+            result[stays] = x[stays]
         return result
 
     def possible_twins(self, x: Floats) -> Callable[..., Floats]:

@@ -117,7 +117,7 @@ class Encoding:
         return inside
 
     def encode(self, table: pd.DataFrame) -> Floats:
-        """Columns (n, d) of rows that all belong to a group of every sensitive attribute.
+        """Columns (n, d) of rows; the state of those that do not belong to a group of every sensitive attribute is nan.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class Encoding:
         """
         self._require_columns(table)
         check_readable(table, {variable.name: variable.kind for variable in self.variables})
-        codes = self.states.codes[state_codes(table, self.attributes)]
+        codes = np.append(self.states.codes, np.nan)[state_codes(table, self.attributes)]  # OUTSIDE is the last
         return np.column_stack([codes, *(variable.encode(table[variable.name]) for variable in self.variables)])
 
     def decode(self, x: Floats, original: Floats, table: pd.DataFrame, *, clip: bool = True) -> DecodedRows:

@@ -34,7 +34,8 @@ _PAIRS = 6  # products of columns that the classifier sees besides the columns
 # sum of d_k * d_l over all ordered pairs has twice the variance that as many independent terms would have.
 _SHARED = 2.0
 # The same people are twins in one direction and real in the other. If a twin's twin is the person, both directions make
-# the same comparison, but for the folds: their correlation was then 0.55, over 300 simulated tables
+# the same comparison, but for the folds: their correlation was then 0.55, over 300 simulated tables. Of more directions
+# each shares that much with all others together
 _ALIKE = 0.5
 
 
@@ -249,8 +250,8 @@ def _mean(areas: Sequence[tuple[float, float]], directions: Sequence[_Direction]
     weights = np.array([one.twins for one in directions], dtype=np.float64)
     weights /= weights.sum()
     auc, variance = np.array(areas).T
-    errors = weights * np.sqrt(_SHARED * variance)
-    total = (1.0 - _ALIKE) * (errors**2).sum() + _ALIKE * errors.sum() ** 2
+    errors, alike = weights * np.sqrt(_SHARED * variance), _ALIKE / max(1, len(directions) - 1)
+    total = (1.0 - alike) * (errors**2).sum() + alike * errors.sum() ** 2
     return float(weights @ auc), float(np.sqrt(total))
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from cfad_core.audit import checks
 from cfad_core.audit.checks import ModelChecks, check_model
+from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.judging import UNSEEN
 from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.learning import Learner
@@ -21,7 +22,8 @@ from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from cfad_core.evaluation.twin_test import TwinTest
 from tests.audit.worlds import TWO_GROUPS
-from tests.causal.worlds import MIXED_EDGES, MIXED_VARIABLES, given, groups, mixed_columns, mixed_rows, prepare
+from tests.causal.test_several_groups import TWO, TWO_EDGES, two_attributes
+from tests.causal.worlds import MIXED_EDGES, MIXED_VARIABLES, Edges, given, groups, mixed_columns, mixed_rows, prepare
 from tests.conftest import Recorder
 
 NAMES = ("S", "A", "B", "C")
@@ -123,6 +125,61 @@ def test_couplings_span_what_data_cannot_decide() -> None:
     assert found.spans["job"] == pytest.approx((min(0.0, *others), max(0.0, *others)))
     assert found.spans["job"][1] - found.spans["job"][0] > 0.0
     assert found.spans["pay"] == (0.0, 0.0)
+
+
+def of_two_attributes(edges: Edges) -> checks.Tested:
+    """S acts on B and C, T on A, B and C; C is about both at once."""
+    plan = plan_comparisons(("S", "T"), (("0", "1"), ("0", "1", "2")))
+    learner = prepare(two_attributes(2500, seed=0), TWO, given(edges))
+    model, people = learner.learn(None, 0, QUIET)[0], two_attributes(1200, seed=1)
+    state = plan.states.of_codes(people[:, 0])
+    twins = np.stack([model.twins(people, to=plan.targets(state, move)) for move in range(4)])
+    variables = ("S and T", "A", "B", "C", "D")
+    return checks.Tested(model, learner, people, twins, plan, variables, score, {"a": 1.0, "b": 2.0}, False)
+
+
+def test_every_comparison_is_checked_by_itself() -> None:
+    sex, race, both = check_model(of_two_attributes(TWO_EDGES), 0, QUIET)
+    for found in (sex, race):
+        assert found.twin_test is not None
+        assert found.twin_test.passes()
+        assert found.twin_test.columns == ()
+        assert (found.kept, found.unexplained, found.better_fit) == ((), (), ())
+    assert both.twin_test is None  # people with other groups of both are no population of their own
+    assert (both.kept, both.unexplained) == ((), ())
+
+
+def test_a_missing_effect_of_one_attribute_is_caught_there() -> None:
+    """Without T -> A, only comparisons of T see that A differs; the test of S is among people alike in T."""
+    edges = tuple(edge for edge in TWO_EDGES if edge != ("T", "A"))
+    first, second, both = check_model(of_two_attributes(edges), 0, QUIET)
+    assert first.unexplained == ()
+    assert first.twin_test is not None
+    assert first.twin_test.passes()
+    assert second.unexplained == both.unexplained == ("A",)
+    assert second.twin_test is not None
+    assert not second.twin_test.passes()
+    assert "A" in [name for name, _ in second.twin_test.columns]
+
+
+def test_what_twins_keep_of_three_groups_has_the_same_share_on_both_sides() -> None:
+    """A causes which of three groups people are in: among people whom A lets expect in any, twins pass."""
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=4000)
+    s = np.digitize(a + rng.logistic(size=4000), [-0.7, 0.7])
+    x = np.column_stack([s, a, 0.8 * s + rng.normal(size=4000), rng.normal(size=4000)])
+    columns = Columns(NAMES, "S", comparable_units=False, attributes={"S": 3})
+    learner = prepare(x, columns, given((("A", "S"), ("S", "B"))))
+    model = learner.learn(None, 0, QUIET)[0]
+    plan = plan_comparisons(("S",), (("0", "1", "2"),))
+    twins = np.stack([model.twins(x, to=plan.targets(s, move)) for move in range(2)])
+    (found,) = check_model(
+        checks.Tested(model, learner, x, twins, plan, NAMES, score, {"a": 1.0, "b": 2.0}, False), 0, QUIET
+    )
+    assert found.kept == ("A",)
+    assert found.twin_test is not None
+    assert found.twin_test.passes()
+    assert found.twin_test.columns == ()  # A itself gives nobody away
 
 
 def test_a_span_stays_a_share() -> None:

@@ -256,7 +256,11 @@ def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path,
     np.testing.assert_allclose(scored["ae_score"], scaled.scores["ae"].factual)
     np.testing.assert_allclose(scored["ae_score_counterfactual"], again.scores["ae"].counterfactual)
     assert set(np.unique(scored["ae_change"])) <= {0.0, 1.0}
-    assert len(twin_rows(again, table).rows) == 100
+    twins = twin_rows(again, table).rows
+    assert len(twins) == 100
+    as_a, own = twin_rows(again, table, {"group": "a"}).rows, table["group"] == "a"
+    assert as_a[own].equals(table[own])
+    assert as_a[~own].equals(twins[~own])
 
 
 def assert_the_same_audit(again: AuditResult, result: AuditResult) -> None:

@@ -29,6 +29,7 @@ from tests.audit.test_folder import assert_the_same_audit
 from tests.audit.worlds import (
     CROSSED,
     CROSSED_GRAPH,
+    EVERYTHING,
     PCA,
     QUICK,
     REGIONS,
@@ -630,6 +631,20 @@ def test_twelve_groups_and_bands_are_audited() -> None:
     twins = twin_rows(bands, by_age, {"age": next(iter(bands.groups))}).rows
     assert len(score_rows(bands, twins)) == 600
     assert "no-labels" in codes(bands)
+
+
+def test_every_method_audits_three_groups(tmp_path: Path) -> None:
+    found = run_audit(make_three(500, seed=4), THREE, EVERYTHING)
+    save_audit(found, tmp_path)
+    again = load_audit(tmp_path)
+    assert_the_same_audit(again, found)
+    table = make_three(30, seed=5)
+    pd.testing.assert_frame_equal(score_rows(again, table), score_rows(found, table))
+    for method in EVERYTHING.methods:
+        assert found.report(method).verdict
+        pairs = found.group_report(method).pairs_at(found.report(method).threshold)
+        assert pairs is not None
+        assert len(pairs.pairs) == 6
 
 
 def test_three_attributes_are_audited() -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from cfad_core.audit import judging
+from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.judging import draws_of, judge_people, sample_of
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from tests.audit.worlds import TWO_GROUPS, linear_model
-from tests.causal.worlds import learn_mixed, mixed_rows
+from tests.causal.test_several_groups import TWO, TWO_EDGES, two_attributes
+from tests.causal.worlds import given, learn, learn_mixed, mixed_rows
 from tests.conftest import Recorder
 
 QUIET = Progress()
@@ -62,6 +66,32 @@ def test_where_levels_are_drawn_twins_differ_by_draw() -> None:
     assert len({row.tobytes() for row in found.twin_scores["owner"][:8]}) == 8
     assert np.array_equal(found.returned["owner"][0, 0], model.twins(model.twins(x))[:, 7])
     assert np.array_equal(found.returned["owner"], found.returned_by_same["owner"])
+
+
+def test_every_model_makes_twins_for_every_move() -> None:
+    """Two attributes: each move of either, and one to other groups of both, which take turns from twin to twin."""
+    plan = plan_comparisons(("S", "T"), (("0", "1"), ("0", "1", "2")))
+    models: list[CausalModel] = [learn(two_attributes(800, seed=k), TWO, given(TWO_EDGES), seed=k) for k in range(4)]
+    x = two_attributes(90, seed=9)
+
+    def scores(some: Floats) -> dict[str, Floats]:
+        return {"b": some[:, 2], "c": some[:, 3]}
+
+    found = judge_people(models, x, plan, scores, 5, QUIET)
+    assert found.twin_scores["b"].shape == (16, 4, 90)
+    state = plan.states.of_codes(x[:, 0])
+    for r, move in itertools.product(range(16), range(4)):
+        twins = models[r // 4].twins(x, r % 4, to=plan.targets(state, move, turn=r))
+        assert np.array_equal(found.twin_scores["b"][r, move], twins[:, 2])
+        assert np.array_equal(found.twin_scores["c"][r, move], twins[:, 3])
+    assert found.returned["b"].shape == found.returned_by_same["b"].shape == (2, 3, 90)
+    for pair, (k, comparison) in itertools.product(range(2), enumerate(plan.comparisons)):
+        there = models[2 * pair].twins(x, to=plan.in_turn(state, comparison, turn=pair))
+        back, by_same = (models[2 * pair + other].twins(there, to=state) for other in (1, 0))
+        assert np.array_equal(found.returned["b"][pair, k], back[:, 2])
+        assert np.array_equal(found.returned_by_same["b"][pair, k], by_same[:, 2])
+        same = np.isclose(found.returned_by_same["b"][pair, k], x[:, 2], atol=1e-9)  # nothing is drawn
+        assert same.mean() > 0.9  # but who is beyond all that was seen is cut off
 
 
 def test_of_many_people_some_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,9 @@ def test_true_counterfactuals_are_the_judge() -> None:
     assert scores.judged.shape == (0, 1, 240)
     with pytest.raises(InvalidDataError, match="must match the test table row by row; they have 239 rows"):
         run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=truth[1:])
-    with pytest.raises(InvalidDataError, match="^Every true twin must belong to the other group.$"):
-        run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=data.test)
+    nobody = truth.assign(S=truth["S"].where(truth["S"] < 0.0, 7.0))  # who should be of the second group is of none
+    for wrong in (data.test, nobody):
+        with pytest.raises(InvalidDataError, match="^Every true twin must belong to the other group.$"):
+            run_audit(data.train, roles, QUICK, test=data.test, test_counterfactual=wrong)
     with pytest.raises(InvalidDataError, match="^True twins need the test table that they belong to.$"):
         run_audit(data.train, roles, QUICK, test_counterfactual=truth)

@@ -28,6 +28,15 @@ def test_counterfactual_by_hand(linear_scm: AdditiveModel) -> None:
     np.testing.assert_allclose(twin, [[1.0, 7.0, 11.0, 7.0]], atol=1e-12)
 
 
+def test_who_is_moved_where_they_are_stays(linear_scm: AdditiveModel) -> None:
+    people = np.array([[-1.0, 3.0, 1.0, 7.0], [1.0, 2.0, 0.5, 0.0]])
+    for group in (0, 1):
+        twins = linear_scm.twins(people, to=np.full(2, group))
+        assert np.array_equal(twins[group], people[group])
+        assert np.array_equal(twins[1 - group], linear_scm.twins(people)[1 - group])
+        assert np.array_equal(linear_scm.possible_twins(people)(0, to=np.full(2, group)), twins)
+
+
 def test_reconstruction_by_hand(linear_scm: AdditiveModel) -> None:
     expected = linear_scm.reconstruct(np.array([[1.0, 2.0, 0.0, 0.0]]))
     np.testing.assert_allclose(expected, [[0.0, 2.5, 5.0, 1.0]], atol=1e-12)

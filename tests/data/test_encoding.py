@@ -213,6 +213,9 @@ def test_rows_outside_any_attribute_are_outside() -> None:
     frame.loc[2, "job"] = None
     encoding = fit_to(crossed(), CROSSED, "own")
     assert np.flatnonzero(~encoding.in_groups(frame)).tolist() == [0, 1, 2]
+    x = encoding.encode(frame)
+    assert np.flatnonzero(np.isnan(x[:, 0])).tolist() == [0, 1, 2]  # and nobody takes them for others
+    assert np.array_equal(x[3:], encoding.encode(crossed())[3:])
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,11 @@ class Moved:
     Attributes
     ----------
     draws : whether further draws move people further
+    states : in two of them alone people can be moved
     """
 
     draws: bool = False
-
-    @property
-    def states(self) -> States:
-        return TWO_GROUPS
+    states: States = TWO_GROUPS
 
     def twins(self, x: Floats, draw: int = 0, /) -> Floats:
         """In the other group; the twin of a twin is the person."""

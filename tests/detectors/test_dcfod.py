@@ -185,6 +185,17 @@ def test_rows_that_are_all_alike_make_one_cluster() -> None:
     assert_what_was_learned_is_least_odd(detector, rows.x, np.eye(3))
 
 
+def test_of_three_groups_the_discriminator_knows_each() -> None:
+    """Whatever their codes are: some states may be nobody's."""
+    rows = training_rows(near_the_plane(90), np.array([0.0, 2.0, 5.0])[np.arange(90) % 3])
+    with torch.random.fork_rng(devices=[]):
+        session = dcfod._Training(rows.inputs(rows.x), rows.sensitive, CONFIG, 0)
+    assert session.group.tolist() == (np.arange(90) % 3).tolist()
+    last = [layer for layer in session.discriminator if isinstance(layer, torch.nn.Linear)][-1]
+    assert last.out_features == 3
+    assert np.isfinite(fitted(rows).anomaly_score(rows.x)).all()
+
+
 def test_a_batch_of_one_group_trains() -> None:
     detector = fitted(training_rows(near_the_plane(50), np.ones(50)))
     assert detector.anomaly_score(near_the_plane(50)).max() == 1.0

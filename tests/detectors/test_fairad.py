@@ -266,6 +266,15 @@ def test_a_small_group_counts_as_much_as_a_large_one() -> None:
     np.testing.assert_allclose(found["loss"].detach(), 25.0 * 4 / 40, rtol=1e-6)
 
 
+def test_of_three_groups_each_is_a_third_of_every_batch() -> None:
+    x = near_the_plane(300)
+    rows = training_rows(x, np.where(np.arange(300) < 30, 0.0, np.where(np.arange(300) < 90, 1.0, 4.0)))
+    training = fairad._Training(rows.inputs(x), rows.groups, CONFIG, 0)
+    assert [len(members) for members in training.groups] == [30, 60, 210]
+    np.testing.assert_allclose(training.shares, [0.1, 0.2, 0.7], rtol=1e-6)
+    assert np.isfinite(fitted(rows).anomaly_score(x)).all()
+
+
 def test_constant_columns_few_rows_and_absurd_values() -> None:
     x = np.column_stack([near_the_plane(6), np.full(6, 3.0)])
     assert np.isfinite(fitted(training_rows(x)).anomaly_score(x + 100.0)).all()

@@ -161,6 +161,24 @@ def test_scores_follow_the_group_less() -> None:
     assert followed((0.01, 0.0)) < 0.3 * min(base, trained_longer)  # parity alone
 
 
+def three_groups(n: int = 300) -> TrainingRows:
+    return training_rows(near_the_plane(n), np.arange(n, dtype=np.float64) % 3)
+
+
+def test_of_three_groups_parity_is_the_mean_over_them() -> None:
+    rows = three_groups()
+    session, score = training(rows), torch.from_numpy(np.random.default_rng(0).normal(size=300))
+    assert len(session.groups) == 3
+    batch = torch.arange(0, 300, 2)
+    expected = [abs(np.corrcoef(score[batch], rows.sensitive[batch] == k)[0, 1]) for k in range(3)]
+    np.testing.assert_allclose(session.parity(score[batch], batch), np.mean(expected), rtol=1e-5)
+    order = np.arange(300.0)
+    assert session.distance(order, order) == pytest.approx(np.hypot(1.0 - 5 / 5, 0.0))  # of 15 flagged, five of each
+    apart = order + 1000.0 * (rows.sensitive == 1.0)
+    assert session.distance(apart, apart) == pytest.approx(1.0)  # all of one group
+    assert np.isfinite(fitted(rows).anomaly_score(rows.x)).all()
+
+
 def test_scores_keep_the_ranking_more() -> None:
     gains = fairod._gains(trained_scores())
     groups = (noisier_group().sensitive < 0.0, noisier_group().sensitive > 0.0)

@@ -10,10 +10,18 @@ from hypothesis.extra import numpy as hnp
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig
+from cfad_core.core.states import States
 from cfad_core.detectors.pca import PrincipalComponents
 from cfad_core.detectors.protocol import InputScaling, PeopleDetector, SavedDetector, SharedExplanation, Surroundings
 from cfad_core.detectors.rank import RankDetector, Ranking, fit_rank
-from tests.detectors.promises import MOVED, assert_people_are_scored_alone, fitting, saved_and_read, training_rows
+from tests.detectors.promises import (
+    MOVED,
+    Moved,
+    assert_people_are_scored_alone,
+    fitting,
+    saved_and_read,
+    training_rows,
+)
 
 SCORES = st.floats(-1e6, 1e6, width=32)
 
@@ -109,6 +117,24 @@ def test_a_group_without_normal_people_has_all_others_ranks(absent: float) -> No
     here, there = (detector.score_people(people(scores, np.full(50, sign))) for sign in (-1.0, 1.0))
     assert np.array_equal(here, there)
     np.testing.assert_allclose(here, scores, atol=1e-12)
+
+
+def test_every_state_of_several_attributes_has_ranks_of_its_own() -> None:
+    """Six states, of which nobody is in the last."""
+    rng = np.random.default_rng(1)
+    state = rng.integers(5, size=2500).astype(np.float64)
+    scores = rng.normal(size=2500) * (1.0 + state) + 10.0 * state
+    some = people(scores, state)
+    task = fitting(training_rows(some[:, 1:], state), AuditConfig(), causes=Moved(states=States((2, 3))))
+    detector = fit_rank(First(), task)
+    assert detector.quantiles.shape == (6, 1001)
+    flagged = detector.score_people(some) > 0.9
+    for own in range(5):
+        assert flagged[state == own].mean() == pytest.approx(0.1, abs=0.005)
+    nobody = detector.score_people(people(scores, np.full(2500, 5.0)))
+    np.testing.assert_allclose(np.sort(nobody), np.linspace(0.0, 1.0, 2500), atol=2e-3)
+    again = Ranking("pca").restore(saved_and_read(detector), Surroundings(AuditConfig(), {"pca": First()}, MOVED))
+    assert np.array_equal(again.score_people(some), detector.score_people(some))
 
 
 def test_a_known_score_of_the_base_is_taken_as_it_is() -> None:

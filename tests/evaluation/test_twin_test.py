@@ -162,6 +162,71 @@ def test_the_interval_holds_one_half_nine_times_in_ten() -> None:
     assert held >= 15  # 18 are expected; fewer than 15 have a probability of 0.04 at 0.9
 
 
+# More than two groups, and of one attribute among several
+
+
+def draw_groups(n: int, groups: int, seed: int) -> tuple[Floats, Floats]:
+    """People of k groups, and all k - 1 exact twins of each."""
+    rng = np.random.default_rng(seed)
+    people = draw(n, seed)
+    own = people[:, 0] = rng.integers(groups, size=n)
+    others = [number + (number >= own) for number in range(groups - 1)]
+    return people, np.concatenate([np.column_stack([to, people[:, 1:]]) for to in others])
+
+
+@pytest.mark.parametrize("groups", [3, 5])
+def test_exact_twins_in_every_group_pass(groups: int) -> None:
+    people, twins = draw_groups(3000, groups, seed=20)
+    found = compare(twins, people)
+    assert found.low < 0.5 < found.high
+    assert found.high < 0.55
+    assert found.columns == ()
+
+
+def test_wrong_twins_in_one_of_three_groups_are_found() -> None:
+    people, twins = draw_groups(3000, 3, seed=21)
+    twins[twins[:, 0] == 2.0, PLACE["income"]] += 1.0  # an AUC of 0.76 in a third of the directions
+    found = compare(twins, people)
+    assert 0.55 < found.low < found.auc < 0.62
+    assert [name for name, _ in found.columns] == ["income"]
+
+
+def test_twins_are_compared_with_people_of_their_own_state() -> None:
+    """Two attributes as one code: income differs between the groups of the second, which twins of the first keep."""
+    people = draw(4000, seed=22)
+    rng = np.random.default_rng(22)
+    first, second = rng.integers(2, size=(2, 4000))
+    people[:, 0] = 2 * first + second
+    people[:, PLACE["income"]] += 2.0 * second
+    twins = people.copy()
+    twins[:, 0] = 2 * (1 - first) + second
+    assert compare(twins, people).passes()
+    moved = people.copy()
+    moved[:, 0] = 2 * first + 1 - second  # without what follows from it
+    assert not compare(moved, people).passes()
+
+
+def test_the_interval_of_three_groups_holds_one_half_nine_times_in_ten() -> None:
+    held = 0
+    for seed in range(20):
+        people, twins = draw_groups(240, 3, seed=200 + seed)
+        found = compare(twins, people, seed)
+        held += found.low <= 0.5 <= found.high
+    assert held >= 15
+
+
+def test_directions_err_together_as_far_as_they_share_people() -> None:
+    """Of two directions half; of more, each shares half with all others together."""
+    one = [module._Direction(np.zeros((90, 1)), np.arange(90) < 45, np.arange(90) % FOLDS, 45)]
+    for count in (1, 2, 3, 6):
+        auc, error = module._mean([(0.6, 0.01)] * count, one * count)
+        alike = 0.5 / max(1, count - 1)
+        share = np.full(count, 1.0 / count)
+        together = np.full((count, count), alike) + (1.0 - alike) * np.eye(count)
+        assert auc == pytest.approx(0.6)
+        assert error == pytest.approx(np.sqrt(2.0 * 0.01 * share @ together @ share))
+
+
 def test_the_mean_over_the_folds_and_its_variance_by_brute_force() -> None:
     rng = np.random.default_rng(12)
     score, is_twin = np.round(rng.normal(size=120), 1), np.arange(120) < 50
