@@ -26,6 +26,7 @@ def small_world() -> SyntheticData:
     return generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
 
 
+@pytest.mark.slow
 def test_audit_score_and_counterfactuals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit"
     settings = ["--roots", "schooling", "--groups", "b", "a", "--seed", "3"]
@@ -66,6 +67,7 @@ def test_audit_score_and_counterfactuals(table: Path, tmp_path: Path, capsys: py
     assert not np.allclose(twins["income"], original["income"])
 
 
+@pytest.mark.slow
 def test_a_twin_that_is_written_gets_the_score_that_was_said(tmp_path: Path) -> None:
     """Missing cells, rare levels, whole numbers, many zeros, dates: the file of twins is what was scored."""
     table, out = tmp_path / "mixed.csv", tmp_path / "audit"
@@ -86,6 +88,7 @@ def test_a_twin_that_is_written_gets_the_score_that_was_said(tmp_path: Path) -> 
     assert len(people.compare(twins).columns) > 4  # other columns moved, too
 
 
+@pytest.mark.slow
 def test_the_uncertainty_is_measured_unless_it_is_declined(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +103,7 @@ def test_the_uncertainty_is_measured_unless_it_is_declined(
     assert load_audit(out).stability is None
 
 
+@pytest.mark.slow
 def test_reasons_are_harmless_whatever_columns_are_called(tmp_path: Path) -> None:
     table, out = tmp_path / "people.csv", tmp_path / "audit"
     names = {"income": "=income", "debt": "debt, all of it", "schooling": '+"school"'}
@@ -115,6 +119,7 @@ def test_reasons_are_harmless_whatever_columns_are_called(tmp_path: Path) -> Non
     assert scores["iforest_reasons"].str.startswith('\'+"school" ').any()
 
 
+@pytest.mark.slow
 def test_methods_of_an_audit(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit"
     assert cli.main(audit_arguments(table, "--methods", "iforest", "pca", "--out", out)) == 0
@@ -129,6 +134,7 @@ def test_methods_of_an_audit(table: Path, tmp_path: Path, capsys: pytest.Capture
     )
 
 
+@pytest.mark.slow
 def test_a_table_is_audited_as_suggested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample, quickly = str(ROOT / "assets" / "sample.csv"), ["--methods", "pca", "--subsamples", "0"]
     options = ["--groups", "female", "male", "--label", "fraud", "--anomaly", "yes", "--categories", "most-frequent"]
@@ -155,6 +161,7 @@ def test_a_table_is_audited_as_suggested(tmp_path: Path, capsys: pytest.CaptureF
     assert "'not north'" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_bar(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,6 +185,7 @@ def test_inspect(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "No column looks sensitive; name one with --sensitive." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_synthesize_and_audit_its_files(
     small_world: SyntheticData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -199,6 +207,7 @@ def test_synthesize_and_audit_its_files(
     assert "by their true twins" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_demo(
     small_world: SyntheticData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

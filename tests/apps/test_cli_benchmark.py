@@ -65,6 +65,7 @@ def test_benchmark_with_workers(
     assert json.loads(out.read_text()) == expected
 
 
+@pytest.mark.slow
 def test_the_whole_experiment_section(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -176,6 +176,7 @@ def test_groups_are_compared_with_a_reference(home: Path) -> None:
     assert "The uncertainty was not measured" in app.get("page_link")[0].proto.label
 
 
+@pytest.mark.slow
 def test_names_of_groups_are_text(home: Path) -> None:
     table = diverse_people().replace({"region": {"north": HOSTILE, "south": "<b>s</b>"}})
     region = Attribute("region", groups=(HOSTILE, "<b>s</b>", "east"))

@@ -94,6 +94,7 @@ def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: Sta
             assert store.get(audit).status == "queued"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", [(), ((HOSTILE, "debt"), ("debt", "<b>i</b>"))], ids=["no path", "a path"])
 def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tuple[tuple[str, str], ...]) -> None:
     names = {"group": HOSTILE, "income": "<b>i</b>", "schooling": "[s](http://evil.example)"}
@@ -119,6 +120,7 @@ def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tupl
             assert "Band:" not in said(app)
 
 
+@pytest.mark.slow
 def test_every_page_where_the_true_twins_are_known(home: Path) -> None:
     world = generate_synthetic(4, n_train=400, n_test_normal=100, n_test_anomaly=20)
     tables = Tables.of(world.train, world.test, world.test_counterfactual)
@@ -146,6 +148,7 @@ def test_every_page_where_the_true_twins_are_known(home: Path) -> None:
             assert "The true twins are known: no causal model was needed." in said(app).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_pages_say_that_an_audit_is_of_an_older_engine(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Store(home) as store:
         audit = by_older_engine(store)

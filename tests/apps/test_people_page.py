@@ -77,6 +77,7 @@ def test_those_whose_outcome_is_most_likely_to_change_come_first(done: tuple[str
     assert "one of their possible twins" in said(app)
 
 
+@pytest.mark.slow
 def test_the_row_shown_is_the_row_scored(mixed: str, home: Path) -> None:
     """Through the file of one person, and through that of all twins: to the last digit but three."""
     with Store(home) as store:

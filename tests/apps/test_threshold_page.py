@@ -118,6 +118,7 @@ def test_the_evidence_stands_under_the_number_and_moves_with_it(done: tuple[str,
         assert f"- Without {far} people whose shown twin is implausible, it would be {percent(left)}." in listed
 
 
+@pytest.mark.slow
 def test_no_page_shows_another_ratio(done: tuple[str, str], home: Path) -> None:
     """The tile, the star, the groups, the caption about people, the tables and the list are one number."""
     with Store(home) as store:

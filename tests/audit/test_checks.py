@@ -149,6 +149,7 @@ def test_every_comparison_is_checked_by_itself() -> None:
     assert (both.kept, both.unexplained) == ((), ())
 
 
+@pytest.mark.slow
 def test_a_missing_effect_of_one_attribute_is_caught_there() -> None:
     """Without T -> A, only comparisons of T see that A differs; the test of S is among people alike in T."""
     edges = tuple(edge for edge in TWO_EDGES if edge != ("T", "A"))

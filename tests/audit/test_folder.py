@@ -70,6 +70,7 @@ def test_every_method_is_audited_saved_and_scores_again(everything: AuditResult,
     assert "kernel" in codes(everything)
 
 
+@pytest.mark.slow
 def test_a_messy_table_is_audited(tmp_path: Path) -> None:
     table = make_people(600, seed=7)
     rng = np.random.default_rng(0)
@@ -293,6 +294,7 @@ def assert_the_same_audit(again: AuditResult, result: AuditResult) -> None:
         assert (one.people, one.edges, one.whole) == (other.people, other.edges, other.whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["result", "mixed"])
 def test_audits_of_two_groups_of_one_attribute_are_read(
     which: str, tmp_path: Path, request: pytest.FixtureRequest

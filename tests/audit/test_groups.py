@@ -375,6 +375,7 @@ def test_edges_and_checks_are_about_those_who_are_compared(to_one: AuditResult) 
 # Metrics of groups
 
 
+@pytest.mark.slow
 def test_metrics_of_groups_and_of_combinations_are_those_of_fairlearn() -> None:
     table = make_crossed(900, seed=3)
     table["odd"] = np.where(np.random.default_rng(0).random(900) < 0.3 + 0.3 * (table["bonus"] > 2.0), "yes", "no")
@@ -414,6 +415,7 @@ def test_metrics_of_groups_and_of_combinations_are_those_of_fairlearn() -> None:
 # New rows
 
 
+@pytest.mark.slow
 def test_new_rows_have_a_score_in_every_group(three: AuditResult) -> None:
     table = make_three(80, seed=5)
     scored = score_rows(three, table)
@@ -529,6 +531,7 @@ def test_audit_json_has_every_comparison(three: AuditResult, crossed: AuditResul
     assert {pairs["worst"]["source"], pairs["worst"]["target"]} <= {"a", "b", "c"}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit(crossed: AuditResult) -> None:
     again = run_audit(make_crossed(900, seed=0), CROSSED, PCA.replace(methods=("pca", "surprise")))
     assert dataclasses.replace(again.provenance, seconds={}) == dataclasses.replace(crossed.provenance, seconds={})
@@ -614,6 +617,7 @@ def test_the_papers_way_is_for_two_groups() -> None:
     assert run_audit(make_three(300, seed=0), named, QUICK.replace(methods=("pca",))).judges == 2
 
 
+@pytest.mark.slow
 def test_twelve_groups_and_bands_are_audited() -> None:
     rng = np.random.default_rng(0)
     table = make_three(1500, seed=1).assign(group=rng.integers(12, size=1500).astype(str))
@@ -633,6 +637,7 @@ def test_twelve_groups_and_bands_are_audited() -> None:
     assert "no-labels" in codes(bands)
 
 
+@pytest.mark.slow
 def test_every_method_audits_three_groups(tmp_path: Path) -> None:
     found = run_audit(make_three(500, seed=4), THREE, EVERYTHING)
     save_audit(found, tmp_path)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from cfad_core.audit.notices import result_notices
 from cfad_core.audit.result import AuditResult
@@ -12,6 +13,7 @@ from tests.audit.worlds import EVERYTHING, QUICK, ROLES, SMALL, codes
 from tests.conftest import make_people
 
 
+@pytest.mark.slow
 def test_oddities_become_notices() -> None:
     table = make_people(300, seed=7).assign(same=1.0)
     found = run_audit(table, ROLES, QUICK)
@@ -20,6 +22,7 @@ def test_oddities_become_notices() -> None:
     assert "one-test-label" in codes(run_audit(table, ROLES, QUICK, test=normal))
 
 
+@pytest.mark.slow
 def test_useless_detectors_are_called_out() -> None:
     table = make_people(2000, seed=4)
     table["fraud"] = np.where(np.random.default_rng(0).random(2000) < 0.3, "yes", "no")  # labels that mean nothing

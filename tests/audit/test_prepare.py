@@ -122,6 +122,7 @@ def test_tables_that_cannot_be_audited_are_refused(spoil: Callable[[pd.DataFrame
         run_audit(spoil(make_people(300, seed=8)), ROLES, QUICK)
 
 
+@pytest.mark.slow
 def test_true_counterfactuals_are_the_judge() -> None:
     data = generate_synthetic(4, n_train=800, n_test_normal=200, n_test_anomaly=40)
     roles = ColumnRoles("S", label="label", anomaly="1")

@@ -65,6 +65,7 @@ def test_the_judges_are_independent(result: AuditResult) -> None:
     assert np.array_equal(result.people.judged, np.arange(150))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit(result: AuditResult) -> None:
     again = run_audit(make_people(600, seed=0), ROLES, QUICK)
     for method in DEFAULT_METHODS:

@@ -47,6 +47,7 @@ def audited(table: pd.DataFrame, result: AuditResult) -> pd.DataFrame:
     return table.iloc[result.people.row]
 
 
+@pytest.mark.slow
 def test_new_rows_are_scored_as_the_audited_people_were(everything: AuditResult, tmp_path: Path) -> None:
     """To the last bit, with every method, in any order and company, also once it was saved."""
     table = audited(make_people(500, seed=4), everything)
@@ -93,6 +94,7 @@ def messy() -> AuditResult:
     return run_audit(messy_people(600, seed=7), ROLES, EVERYTHING)
 
 
+@pytest.mark.slow
 def test_the_row_shown_is_the_row_scored(messy: AuditResult, tmp_path: Path) -> None:
     """The twin's row as a table, scored like any other row, has the score that is called counterfactual."""
     save_audit(messy, tmp_path)
@@ -122,6 +124,7 @@ def test_the_twins_that_are_shown_are_those_of_the_audit(messy: AuditResult) -> 
     assert np.array_equal(messy.model.twins(encode_people(messy.encoding, table)), messy.people.counterfactual)
 
 
+@pytest.mark.slow
 def test_a_person_scored_alone_is_scored_the_same(messy: AuditResult) -> None:
     table = messy_people(150, seed=8)
     together = score_rows(messy, table)

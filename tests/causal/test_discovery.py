@@ -223,6 +223,7 @@ def test_paper_mode_learns_a_dag_and_a_function() -> None:
     assert recorder.stages() == ["discovery", "refit"]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.integers(3, 6))
 def test_any_data_give_a_dag_that_respects_knowledge(seed: int, d: int) -> None:

@@ -399,6 +399,7 @@ def by_brute_force(cells: pd.Series[Any], groups: Groups) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(attributes(), st.randoms(use_true_random=False))
 def test_people_can_be_moved_to_any_group(case: tuple[pd.Series[Any], Attribute], random: Any) -> None:

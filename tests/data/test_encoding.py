@@ -299,6 +299,7 @@ CELLS = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_table_is_encoded_and_decoded_or_clearly_refused(data: st.DataObject) -> None:

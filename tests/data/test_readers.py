@@ -184,6 +184,7 @@ def test_parquet_cells_of_any_type_can_be_audited(tmp_path: Path) -> None:
     assert table.duplicated().sum() == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_csv_table_is_read_validated_encoded_and_given_back(data: st.DataObject) -> None:

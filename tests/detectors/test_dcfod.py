@@ -117,6 +117,7 @@ def test_the_encoder_gets_the_gradient_of_the_discriminator_turned_round(monkeyp
     torch.testing.assert_close(gradients(with_it.decoder), gradients(without.decoder))
 
 
+@pytest.mark.slow
 def test_groups_become_harder_to_distinguish(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = two_groups()
 

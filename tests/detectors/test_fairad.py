@@ -77,6 +77,7 @@ def test_the_divergence_of_distant_clouds_is_the_cost_of_the_best_pairs() -> Non
     np.testing.assert_allclose(divergence(first, second), cost[linear_sum_assignment(cost)].mean(), rtol=0.1)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 6), st.integers(0, 1000))
 def test_the_divergence_is_a_distance(a: int, b: int, size: int, seed: int) -> None:
@@ -154,6 +155,7 @@ def trained(seen: str) -> Projection:
     return fitted(training_rows(rows.x, rows.sensitive if seen == "groups" else drawn), **TRAINED)
 
 
+@pytest.mark.slow
 def test_codes_and_scores_reveal_less_of_the_group() -> None:
     rows = shifted_group(3000)
     is_second = rows.sensitive > 0.0
@@ -275,6 +277,7 @@ def test_of_three_groups_each_is_a_third_of_every_batch() -> None:
     assert np.isfinite(fitted(rows).anomaly_score(x)).all()
 
 
+@pytest.mark.slow
 def test_constant_columns_few_rows_and_absurd_values() -> None:
     x = np.column_stack([near_the_plane(6), np.full(6, 3.0)])
     assert np.isfinite(fitted(training_rows(x)).anomaly_score(x + 100.0)).all()

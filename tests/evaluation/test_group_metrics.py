@@ -68,6 +68,7 @@ def frame_of(metric: Any, values: Floats | Bools, label: Bools, group: Codes) ->
     return MetricFrame(metrics=metric, y_true=label, y_pred=values, sensitive_features=list(group))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_every_rate_is_that_of_fairlearn(case: Case) -> None:
@@ -99,6 +100,7 @@ def test_every_rate_is_that_of_fairlearn(case: Case) -> None:
             assert found.lowest != found.highest
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_auc_and_the_rest_are_those_of_scikit_learn(case: Case) -> None:
@@ -150,6 +152,7 @@ def test_differences_of_auc_and_of_ranks_are_those_of_fairlearn(case: Case) -> N
             assert found.ratio.value == pytest.approx(frame.ratio(), abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(-1, 6))
 def test_combinations_of_attributes_are_those_of_fairlearn(seed: int, threshold: int) -> None:
@@ -417,6 +420,7 @@ def test_draws_of_counts_are_those_of_people() -> None:
         assert draws.std() == pytest.approx(values.std(), rel=0.06)
 
 
+@pytest.mark.slow
 def test_draws_of_auc_are_those_of_people() -> None:
     rng = np.random.default_rng(2)
     anomalies, normal = np.sort(rng.normal(1.0, 1.0, 120)), np.sort(rng.normal(size=400))
@@ -487,6 +491,7 @@ WORLDS: dict[str, tuple[list[int], list[float], list[float]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_intervals_hold_the_truth_as_often_as_they_say(world: str) -> None:
     """Many samples of a known world: nine in ten intervals hold its numbers, also of groups that are equal."""

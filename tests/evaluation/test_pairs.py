@@ -374,6 +374,7 @@ def holding(sizes: tuple[int, ...], low: float, high: float, error: float) -> np
     return np.array(found, dtype=np.float64)
 
 
+@pytest.mark.slow
 def test_all_intervals_hold_their_truths_nine_times_in_ten() -> None:
     """Of 1,000 worlds of each kind, with other seeds, all intervals did together in 94 %, 95 % and 97 %."""
     cases = [

@@ -152,6 +152,7 @@ def test_the_direction_with_more_twins_counts_for_more() -> None:
     assert aucs == pytest.approx([0.1 * wrong + 0.9 * 0.5, 0.9 * wrong + 0.1 * 0.5], abs=0.04)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_one_half_nine_times_in_ten() -> None:
     """20 tables with exact twins: enough to notice an interval that is far too narrow."""
     held = 0
@@ -206,6 +207,7 @@ def test_twins_are_compared_with_people_of_their_own_state() -> None:
     assert not compare(moved, people).passes()
 
 
+@pytest.mark.slow
 def test_the_interval_of_three_groups_holds_one_half_nine_times_in_ten() -> None:
     held = 0
     for seed in range(20):

@@ -75,6 +75,7 @@ def small(world: Problem, monkeypatch: pytest.MonkeyPatch) -> dict[str, AuditCon
     return used
 
 
+@pytest.mark.slow
 def test_all_methods_on_one_data_set(small: dict[str, AuditConfig]) -> None:
     found = audit_all(Progress(), "synthetic", 7, experimented())
     assert json.loads(json.dumps(found, allow_nan=False)) == found
@@ -109,6 +110,7 @@ def test_generated_rows_are_compared_with_the_truth() -> None:
         assert found["joint"][error] < found["plain GAE"][error]
 
 
+@pytest.mark.slow
 def test_sensitivity_is_what_audits_with_that_setting_find(world: Problem) -> None:
     """The causal model and the plain autoencoder are shared; the numbers are those of a whole audit."""
     found = sensitivity(Progress(), 2, {"fairness_weight": [0.0, 5.0], "fair_learning_rate": [1e-3]})
@@ -122,6 +124,7 @@ def test_sensitivity_is_what_audits_with_that_setting_find(world: Problem) -> No
         assert line["changing_ratio"] == whole["changing_ratio_truth"]
 
 
+@pytest.mark.slow
 def test_ours_with_additive_twins(world: Problem) -> None:
     """They learn from the twins of one additive model, and are judged as all others are."""
     config = AuditConfig(methods=("ae", "cfad"), seed=1, detector=DETECTOR)

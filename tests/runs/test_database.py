@@ -55,6 +55,7 @@ def test_the_newest_revision_is_what_the_migrations_lead_to(tmp_path: Path) -> N
         assert Path(script.path).name.startswith(f"{script.revision}_")
 
 
+@pytest.mark.slow
 def test_a_store_that_is_up_to_date_opens_without_alembic(tmp_path: Path) -> None:
     Store(tmp_path / "home").close()
     code = "import sys, pathlib; from cfad_core.runs.store import Store; Store(pathlib.Path(sys.argv[1])); "
