@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from cfad_core.audit.folder import summary
+from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.audit.run import stages as planned_stages
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
@@ -29,7 +30,18 @@ from cfad_core.runs.executor import Executor, is_alive, wait_for, watched, work_
 from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
-from tests.runs.conftest import QUICK, ROLES, TABLE, claim, computing, new_cluster, put, worker_of
+from tests.runs.conftest import (
+    CROSSED,
+    CROSSED_TABLES,
+    QUICK,
+    ROLES,
+    TABLE,
+    claim,
+    computing,
+    new_cluster,
+    put,
+    worker_of,
+)
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +112,20 @@ def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor])
     assert set(stages) == set(planned_stages(QUICK, knows_truth=False))
     values = next(report.values for report in reports if report.stage == "autoencoder")
     assert np.isfinite(values["loss"])
+
+
+def test_an_audit_of_several_attributes_runs_off_the_page(
+    store: Store, start: Callable[[], Executor], crossed: AuditResult
+) -> None:
+    audit = store.create(CROSSED_TABLES, CROSSED, crossed.config, name="Two attributes")
+    start()
+    record = wait_for(store, audit, WAIT)
+    assert (record.status, record.error) == ("done", ""), record
+    assert record.metrics is not None
+    assert set(record.metrics["pca"]["worst_pairs"]) == {"sex", "region"}
+    result = store.result(audit)
+    assert result.roles == crossed.roles
+    np.testing.assert_allclose(result.scores["pca"].judged, crossed.scores["pca"].judged, rtol=1e-4)
 
 
 @pytest.mark.parametrize("stage", ["discovery", "autoencoder", "fair fine-tuning"])
