@@ -141,6 +141,7 @@ def test_running_again_with_other_knowledge(done: tuple[str, str], home: Path) -
     assert child.config.knowledge.roots == ("age",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED)
 def test_knowledge_that_cannot_be_used_is_refused(
     done: tuple[str, str], name: str, content: str | bytes, message: str

@@ -246,6 +246,7 @@ def test_four_sensitive_columns_are_too_many(home: Path) -> None:
     assert "Choose the sensitive column" in said(app)
 
 
+@pytest.mark.slow
 def test_groups_that_cannot_be_are_explained(home: Path) -> None:
     app = data_page(ColumnRoles("race"))
     type_into(app, "group", {0: "Black", 1: "Everybody"})

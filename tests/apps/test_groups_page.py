@@ -264,6 +264,7 @@ def test_the_page_itself_says_how_few_people_there_are() -> None:
     assert "few" in {*between_shown(small_group())["lowest"], *between_shown(small_group())["highest"]}
 
 
+@pytest.mark.slow
 def test_small_groups_have_no_download_button(done: tuple[str, str], home: Path) -> None:
     app = visit(PAGE, audit=done[0])
     assert not kept_here(app)
@@ -315,6 +316,7 @@ def test_a_ratio_may_have_no_upper_end() -> None:
     assert list(against_shown(table, "a", "auc_roc").loc["b"]) == ["n/a", "n/a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["9", "1-0-9", "x", "0-0-1", "2-0-1", "-1"])
 def test_an_address_that_fits_no_group_is_ignored(several: tuple[str, str], groups: str) -> None:
     app = visit("6_Threshold.py", audit=several[1], groups=groups)

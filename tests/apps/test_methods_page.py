@@ -45,6 +45,7 @@ def test_methods_are_shown_by_tick_box(done: tuple[str, str]) -> None:
     assert "Tick a method." in said(app)
 
 
+@pytest.mark.slow
 def test_methods_are_added_by_tick_box(done: tuple[str, str], home: Path) -> None:
     app = visit("8_Methods.py", audit=done[1])
     button = f"run-methods-{done[1]}"
@@ -60,6 +61,7 @@ def test_methods_are_added_by_tick_box(done: tuple[str, str], home: Path) -> Non
     assert "More methods" not in said(visit("8_Methods.py", audit=done[0]))
 
 
+@pytest.mark.slow
 def test_more_seeds(done: tuple[str, str], home: Path) -> None:
     app = visit("8_Methods.py", audit=done[0])
     app.number_input(key=f"seeds-{done[0]}").set_value(2).run()
@@ -85,6 +87,7 @@ def test_an_audit_without_groups_is_compared_by_those_of_its_table(home: Path) -
         assert [record.id for record in same_but_seed(store.get(audits[1]))] == [audits[1], audits[0]]
 
 
+@pytest.mark.slow
 def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], home: Path) -> None:
     app = visit("8_Methods.py", audit=done[0])
     app.button(key=f"run-fairness_weight-{done[0]}").click().run()

@@ -70,6 +70,7 @@ def test_a_bad_id_in_the_address(done: tuple[str, str], page: str) -> None:
     assert "<b>" not in app.error[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
 @pytest.mark.parametrize("status", ["queued", "running", "failed", "cancelled", "interrupted"])
 def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: Status) -> None:

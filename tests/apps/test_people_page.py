@@ -162,6 +162,7 @@ def asked_of(audit: str, method: str) -> AppTest:
     return app
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "caption"),
     [

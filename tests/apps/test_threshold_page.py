@@ -41,6 +41,7 @@ def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> N
     assert other.slider(key=f"q-{done[1]}-cfad").value == 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["score", "investigations"])
 def test_other_ways_to_choose_come_back(done: tuple[str, str], home: Path, by: str) -> None:
     app = visit("6_Threshold.py", audit=done[0])
@@ -77,6 +78,7 @@ def test_without_labels_there_is_no_f1(done: tuple[str, str]) -> None:
     assert "further left is fairer" in said(app)
 
 
+@pytest.mark.slow
 def test_the_verdict_moves_with_the_threshold(done: tuple[str, str], home: Path) -> None:
     with Store(home) as store:
         results = [store.result(audit) for audit in done]
@@ -187,6 +189,7 @@ def test_a_new_group_metric_is_everywhere(done: tuple[str, str], home: Path, mon
     assert {name: group["clear_rate"] for name, group in stored.items()} == rates
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["4_Counterfactuals.py", "5_Score_densities.py", "6_Threshold.py"])
 def test_a_damaged_threshold_does_not_hide_the_audit(done: tuple[str, str], home: Path, page: str) -> None:
     with Store(home) as store, store._engine.begin() as connection:

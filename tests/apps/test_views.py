@@ -33,6 +33,7 @@ def go(app: AppTest, page: str) -> AppTest:
     return app
 
 
+@pytest.mark.slow
 def test_two_groups_leave_nothing_to_choose(done: tuple[str, str]) -> None:
     for page in [*RESULT_PAGES, "2_Train.py"]:
         app = visit(page, audit=done[0])
@@ -40,6 +41,7 @@ def test_two_groups_leave_nothing_to_choose(done: tuple[str, str]) -> None:
         assert "groups" not in app.query_params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
 def test_every_page_lets_choose_what_it_is_about(several: tuple[str, str], page: str) -> None:
     three, two = several
@@ -57,6 +59,7 @@ def test_every_page_lets_choose_what_it_is_about(several: tuple[str, str], page:
         assert ("Groups" in choosers(app)) == (mark != "2" and is_about_pairs)
 
 
+@pytest.mark.slow
 def test_the_choice_is_kept_from_page_to_page(several: tuple[str, str]) -> None:
     three, two = several
     app = visit("6_Threshold.py", audit=three)

@@ -88,6 +88,7 @@ def shown_is_scored(result: AuditResult, table: pd.DataFrame) -> None:
     assert np.array_equal(shown["pca_score_counterfactual"], again["pca_score"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("add", "affected"),
     [

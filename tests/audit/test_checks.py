@@ -138,6 +138,7 @@ def of_two_attributes(edges: Edges) -> checks.Tested:
     return checks.Tested(model, learner, people, twins, plan, variables, score, {"a": 1.0, "b": 2.0}, False)
 
 
+@pytest.mark.slow
 def test_every_comparison_is_checked_by_itself() -> None:
     sex, race, both = check_model(of_two_attributes(TWO_EDGES), 0, QUIET)
     for found in (sex, race):

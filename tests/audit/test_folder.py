@@ -231,6 +231,7 @@ def scaled_and_measured() -> AuditResult:
     return run_audit(make_people(400, seed=0), ROLES, PCA.replace(scaling="raw"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [2, 3, 4])
 def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path, schema: Literal[2, 3, 4]) -> None:
     """Their twins are additive; the one judge's twins give the number; and the reader is told."""
@@ -311,6 +312,7 @@ def test_audits_of_two_groups_of_one_attribute_are_read(
     assert twin_rows(again, table).rows.equals(twin_rows(found, table).rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "names"),
     [

@@ -38,6 +38,7 @@ def is_in(table: pd.DataFrame, state: tuple[int, ...]) -> pd.Series[bool]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_people_are_their_own_twins_in_their_own_state(family: str, groups: tuple[int, ...]) -> None:
@@ -78,6 +79,7 @@ def test_twins_in_a_state_are_like_its_people(family: str, groups: tuple[int, ..
             assert is_like(made[name], real[name]), (state, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [(3,), (6,), (2, 2), (2, 3), (3, 4)])
 @pytest.mark.parametrize("family", ["mixed", "small-group", "hidden-cause"])
 def test_shares_of_groups(family: str, groups: tuple[int, ...]) -> None:

@@ -486,6 +486,7 @@ def test_rows_of_no_group_are_refused(three: AuditResult, crossed: AuditResult) 
 # As a folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["three", "crossed"])
 def test_save_and_load_give_the_same_audit(which: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     found: AuditResult = request.getfixturevalue(which)

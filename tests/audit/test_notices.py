@@ -73,6 +73,7 @@ def test_what_an_older_engine_made_is_said_first(result: AuditResult) -> None:
     assert "older-engine" not in codes(result)
 
 
+@pytest.mark.slow
 def test_scales_are_spoken_of_where_columns_were_put_on_one(result: AuditResult) -> None:
     """Numbers stay in their own units, unless another scaling was asked for."""
     assert "scaling" not in codes(result)

@@ -38,6 +38,7 @@ def test_a_mistyped_anomaly_value_is_refused() -> None:
         run_audit(make_people(300, seed=4), dataclasses.replace(ROLES, anomaly="Yes"), QUICK)
 
 
+@pytest.mark.slow
 def test_a_test_table_may_lack_what_is_ignored_but_nothing_else() -> None:
     table = make_people(300, seed=4).assign(id=1)
     roles = dataclasses.replace(ROLES, ignore=("id",))
@@ -67,6 +68,7 @@ def test_everything_that_is_wrong_is_reported_at_once() -> None:
     assert [line.split("'")[1] for line in str(caught.value).splitlines()] == ["fraud", "debt", "who", "empty"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "names"),
     [

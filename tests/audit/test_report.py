@@ -215,6 +215,7 @@ class Calls:
         self.monkeypatch.setattr(place, name, counting)
 
 
+@pytest.mark.slow
 def test_every_number_of_a_job_is_computed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """By the audit, its folder and the headline together; and reading a headline again costs nothing."""
     calls = Calls(monkeypatch)

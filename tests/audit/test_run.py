@@ -75,6 +75,7 @@ def test_the_same_seed_gives_the_same_audit(result: AuditResult) -> None:
     assert not np.array_equal(other.scores["ae"].train, result.scores["ae"].train)
 
 
+@pytest.mark.slow
 def test_without_labels_it_still_works() -> None:
     table = make_people(400, seed=2).drop(columns="fraud")
     found = run_audit(table, ColumnRoles("group"), QUICK)
@@ -89,6 +90,7 @@ def test_without_labels_it_still_works() -> None:
     json.dumps(summary(found), allow_nan=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e4])
 def test_the_unit_of_measurement_does_not_matter(unit: float) -> None:
     table = make_people(1500, seed=4)
@@ -119,6 +121,7 @@ def test_knowledge_that_leaves_no_edge_gives_an_empty_graph() -> None:
     assert "no-path-from-sensitive" in codes(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_can_be_cancelled(stage: str) -> None:
     recorder = Recorder(stop_in=stage)
@@ -127,6 +130,7 @@ def test_every_stage_can_be_cancelled(stage: str) -> None:
     assert recorder.heard[-1][0] == stage
 
 
+@pytest.mark.slow
 def test_progress_reports_every_stage(people: pd.DataFrame) -> None:
     recorder = Recorder()
     run_audit(people, ROLES, QUICK, recorder)
@@ -204,6 +208,7 @@ def test_methods_are_the_same_alone_and_together(everything: AuditResult) -> Non
             assert np.array_equal(alone.scores[method].factual, everything.scores[method].factual)
 
 
+@pytest.mark.slow
 def test_other_libraries_detectors_are_audited(tmp_path: Path) -> None:
     from sklearn.ensemble import IsolationForest
     from sklearn.neighbors import LocalOutlierFactor
@@ -254,6 +259,7 @@ def test_a_detectors_name_is_not_that_of_a_stage() -> None:
         run_audit(make_people(200, seed=9), ROLES, PCA, detectors={"uncertainty": LocalOutlierFactor(novelty=True)})
 
 
+@pytest.mark.slow
 def test_what_is_left_to_the_data_is_reported(result: AuditResult) -> None:
     assert (result.settings.inputs, result.settings.fairness_weight, result.settings.twin) == ("variance", 1.0, "mean")
     assert result.config.detector.twin is None

@@ -55,6 +55,7 @@ def test_the_same_seed_gives_the_same_uncertainty(mixed: AuditResult) -> None:
     assert again.report("pca").intervals == mixed.report("pca").intervals
 
 
+@pytest.mark.slow
 def test_what_is_known_holds_in_every_graph() -> None:
     knowledge = Knowledge(forbidden=(("group", "income"),), required=(("schooling", "debt"),))
     sure = run_audit(make_people(300, seed=4), ROLES, PCA.replace(knowledge=knowledge)).stability
@@ -105,6 +106,7 @@ def test_stages_and_progress() -> None:
         assert steps[-1][0] == steps[-1][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["subsample models", "uncertainty"])
 def test_measuring_can_be_cancelled(stage: str) -> None:
     recorder = Recorder(stop_in=stage)
@@ -127,6 +129,7 @@ class Later(Progress):
         return self.left < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_who_stops_it_in_the_middle_of_a_stage_hears_that_stage(n: int) -> None:
     """Not that of the scoring, which is over by then."""

@@ -133,6 +133,7 @@ def test_a_number_is_a_world(family: str) -> None:
     assert not again.people(50, seed=2)[0].equals(again.people(50, seed=3)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_worlds_stay_the_same_from_version_to_version(family: str) -> None:
     one = draw_world(4, family)

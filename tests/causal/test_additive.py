@@ -81,6 +81,7 @@ def models_and_people(draw: st.DrawFn) -> tuple[AdditiveModel, np.ndarray]:
     return AdditiveModel(tuple(f"V{k}" for k in range(d)), "V0", weights, intercept, f), x
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(models_and_people())
 def test_counterfactuals_are_an_involution_and_spare_non_descendants(case: tuple[AdditiveModel, np.ndarray]) -> None:

@@ -39,6 +39,7 @@ def p_value(kind: str, draw: Draw, seed: int, n: int = 1_000) -> float:
     return float(depends_on(np.column_stack([s, draw(rng, s)]), ["category", kind])[1])  # type: ignore[list-item]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independence_is_rejected_no_more_often_than_it_should_be(name: str) -> None:
     found = np.array([p_value(*INDEPENDENT[name], seed=seed) for seed in range(400)])
@@ -135,6 +136,7 @@ def test_a_stratum_that_cannot_be_tested_says_nothing() -> None:
     np.testing.assert_array_equal(nothing, [1.0, 1.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("groups", "strata"), [(2, 2), (2, 6), (3, 4)])
 @pytest.mark.parametrize("name", ["number", "missing", "category"])
 def test_independence_within_strata_is_rejected_no_more_often(name: str, groups: int, strata: int) -> None:

@@ -240,6 +240,7 @@ def test_any_data_give_a_dag_that_respects_knowledge(seed: int, d: int) -> None:
     assert not scm.weights[:, 0].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [DiscoveryConfig(), QUICK_PAPER], ids=["joint", "paper"])
 def test_the_same_seed_gives_the_same_model(config: DiscoveryConfig) -> None:
     x = draw_world(400)
@@ -253,6 +254,7 @@ def test_roots_stay_roots() -> None:
     assert not scm.weights[:, 4].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "stage"),
     [

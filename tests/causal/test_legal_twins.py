@@ -88,6 +88,7 @@ def assert_legal(form: str, seen: Floats, twins: Floats) -> None:
         assert {tuple(row) for row in twins} <= {tuple(row) for row in seen}
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @for_all(st.lists(st.sampled_from(FORMS), min_size=1, max_size=5), st.integers(0, 10_000))
 def test_every_cell_of_a_twin_exists(forms: list[str], seed: int) -> None:

@@ -79,6 +79,7 @@ def promises(graph: LearnedGraph, allowed: np.ndarray, required: np.ndarray) -> 
     assert (graph.direction[required] == 1.0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_the_rules_hold(data: st.DataObject) -> None:
@@ -216,6 +217,7 @@ AWKWARD = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_columns_do_no_harm(name: str) -> None:
     x = draw(400)

@@ -20,6 +20,7 @@ def test_complete_knowledge_leaves_the_required_edges_alone() -> None:
         allowed_edges(NAMES, "S", Knowledge(required=(("A", "S"),), complete=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [DiscoveryConfig(basis_size=8), QUICK_PAPER], ids=["joint", "paper"])
 @pytest.mark.parametrize(
     "edges",

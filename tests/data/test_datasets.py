@@ -98,6 +98,7 @@ def test_binarised_means_most_frequent_of_all_people_or_not(cache: Path) -> None
     ).mean() < 0.5  # not the most frequent of those who earn less
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_seen_and_replaced(cache: Path, empty_cache: Path) -> None:
     shutil.copytree(cache, empty_cache)
     (empty_cache / "german.data").write_text("nonsense")

@@ -218,6 +218,7 @@ def test_rows_outside_any_attribute_are_outside() -> None:
     assert np.array_equal(x[3:], encoding.encode(crossed())[3:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "roles",
     [

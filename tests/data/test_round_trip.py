@@ -137,6 +137,7 @@ kinds_of_columns = st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_si
 ways = st.sampled_from(["levels", "most-frequent"])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(kinds_of_columns, st.sampled_from(sorted(PYTHON_ONLY)), ways, st.integers(0, 2**31))
 def test_legal_twins_keep_their_bits(names: list[str], special: str, way: Categories, seed: int) -> None:

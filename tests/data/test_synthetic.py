@@ -63,6 +63,7 @@ def test_the_graph_is_a_dag_with_s_as_a_root_that_reaches_every_third_variable(d
     assert strength.max() <= 1.0
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_world(data: SyntheticData) -> None:
     again = generate_synthetic(1, **SMALL)
     assert again.train.equals(data.train)

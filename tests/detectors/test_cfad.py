@@ -233,6 +233,7 @@ def held_out_gap(detector: Autoencoder) -> float:
     return float(np.abs(roots[0] - roots[1]).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_closeness_brings_the_scores_of_people_and_twins_together(
     model: Autoencoder, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -172,6 +172,7 @@ def test_codes_and_scores_reveal_less_of_the_group() -> None:
     assert apart("groups") < 0.3 * apart("lots")
 
 
+@pytest.mark.slow
 def test_each_group_comes_near_the_target() -> None:
     rows, target = shifted_group(3000), torch.from_numpy(target_rows(600, 4, 1))
 

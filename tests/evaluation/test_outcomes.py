@@ -24,6 +24,7 @@ def every_threshold(score: Floats, other: Floats) -> Floats:
     return np.concatenate([[-np.inf], np.unique(np.concatenate([score, other]))])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(cases())
 def test_every_threshold_agrees_with_a_loop_and_with_scikit_learn(case: tuple[Floats, Floats, Bools]) -> None:

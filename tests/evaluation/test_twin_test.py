@@ -251,6 +251,7 @@ def test_the_usual_variance() -> None:
     assert 0.0 < module._usual_variance(1.0, 40, 60) < module._usual_variance(0.9, 40, 60)
 
 
+@pytest.mark.slow
 def test_the_same_seed_the_same_test_and_inputs_stay() -> None:
     people = draw(10_000, seed=13)  # more than are compared in a direction
     twins = exact_twins(people)

@@ -95,6 +95,7 @@ def test_all_methods_on_one_data_set(small: dict[str, AuditConfig]) -> None:
     assert (baselines.dcfod.clusters, baselines.dcfod.epochs, baselines.fairod.candidates) == (1, 2, ())
 
 
+@pytest.mark.slow
 def test_the_originals(small: dict[str, AuditConfig]) -> None:
     rows = audit_originals(Progress(), "synthetic", 1)
     assert [row["method"] for row in rows] == ["dcfod", "fairod"]

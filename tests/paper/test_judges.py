@@ -73,6 +73,7 @@ def audited(world: SyntheticData) -> AuditResult:
     return run_audit(world.train, roles, AuditConfig(methods=("pca", "iforest"), subsamples=0), test=world.test)
 
 
+@pytest.mark.slow
 def test_every_judge_judges_every_method(audited: AuditResult, world: SyntheticData) -> None:
     found = judge_methods(audited, world.train, world.test_counterfactual, Progress())
     told = run_audit(

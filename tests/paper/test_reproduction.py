@@ -227,6 +227,7 @@ def test_every_figure_is_made_and_written(found: Reproduction, tmp_path: Path) -
     assert (tmp_path / "results.md").read_text() == markdown(found)
 
 
+@pytest.mark.slow
 def test_it_can_be_stopped(tmp_path: Path) -> None:
     with pytest.raises(AuditCancelled):
         reproduce(tmp_path, (0,), workers=1, progress=Recorder(stop_in="runs"))

@@ -63,6 +63,7 @@ def test_whatever_goes_wrong_is_one_error(function: str, kind: type[CfadError], 
         assert "in break_down" in caught.value.details
 
 
+@pytest.mark.slow
 def test_a_child_that_obeys_and_one_that_does_not() -> None:
     for function, stage in (("obey", "waiting"), ("ignore_everything", "deaf")):
         recorder = Recorder(stop_in=stage)
@@ -75,6 +76,7 @@ def children() -> list[psutil.Process]:
     return [process for process in psutil.Process().children() if "cfad_core.runs.child" in process.cmdline()]
 
 
+@pytest.mark.slow
 def test_a_child_does_not_outlive_its_parent() -> None:
     code = "from tests.runs.children import orphan_maker; orphan_maker()"
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
