@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from cfad_core.apps.dashboard import downloads
 from cfad_core.apps.dashboard.people import pair_file
 from cfad_core.apps.dashboard.services import people_table
+from cfad_core.apps.dashboard.tables import verdict
 from cfad_core.apps.dashboard.views import ChosenView, pairs_of, read_mark
 from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.scoring import score_rows
@@ -39,6 +40,15 @@ def test_two_groups_leave_nothing_to_choose(done: tuple[str, str]) -> None:
         app = visit(page, audit=done[0])
         assert not choosers(app)
         assert "groups" not in app.query_params
+
+
+def test_lists_name_the_worst_pair_where_there_are_several(several: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        three, two = (store.get(audit) for audit in several)
+        result = store.result(several[0])
+    (worst,) = (three.metrics or {})["cfad"]["worst_pairs"].values()
+    assert verdict(three) == f"{result.report('cfad').verdict} {worst}"
+    assert set((two.metrics or {})["cfad"]["worst_pairs"]) == {"group", "region"}
 
 
 @pytest.mark.slow

@@ -56,13 +56,13 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
 
 
 def verdict(record: AuditRecord) -> str:
-    """What a finished audit found, in one careful line."""
+    """What a finished audit found, in one careful line; of more than two groups, also between which most changes."""
     if not record.metrics:
         return ""
     if record.is_of_older_engine:  # the numbers that were stored then are others than those its pages show now
         return "Made by an older version: run it again."
     chosen = record.metrics.get("cfad") or next(iter(record.metrics.values()))
-    return str(chosen.get("verdict", ""))
+    return " ".join([str(chosen.get("verdict", "")), *map(str, chosen.get("worst_pairs", {}).values())])
 
 
 def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> pd.DataFrame:
