@@ -8,8 +8,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# As many processes as there are cores, at most four; each on one thread: more would wait for each other
-TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4
+# As many processes as there are cores, at most four, each on one thread: more would wait for each other. Each takes a run of
+# neighbours, so that a module's fixtures are made once, and who is done takes from the others
+TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 
 .PHONY: run dev test check quick lint install services
 
