@@ -81,7 +81,7 @@ class StructuralModel:
     @property
     def sensitive(self) -> str:
         """What the sensitive attributes are called together."""
-        return " and ".join(self.attributes)
+        return " and ".join(self.attributes)  # as data.roles.joint_name, which this room may not use
 
     @property
     def states(self) -> States:

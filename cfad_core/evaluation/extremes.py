@@ -54,7 +54,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AgainstReference:
     """A group beside a reference group.
 
     Attributes
@@ -76,20 +76,22 @@ def estimate(value: float | None, draws: Floats) -> Estimate:
     return Estimate(value, _holding(value, found.low, found.high))
 
 
-def comparison(value: float | None, reference: float | None, draws: Floats, of_reference: Floats) -> Comparison:
+def against_reference(
+    value: float | None, reference: float | None, draws: Floats, of_reference: Floats
+) -> AgainstReference:
     """Of a group beside a reference, from the draws (B,) of either.
 
     Each is about these two groups, which were named before anybody looked: its interval is that of the draws.
     """
     if value is None or reference is None:
-        return Comparison(Estimate(None), Estimate(None))
+        return AgainstReference(Estimate(None), Estimate(None))
     difference = estimate(value - reference, draws - of_reference)
     if reference <= 0.0:
-        return Comparison(difference, Estimate(None))
+        return AgainstReference(difference, Estimate(None))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = draws / of_reference
     ratio = value / reference
-    return Comparison(difference, Estimate(ratio, _holding(ratio, *_outer(ratios[~np.isnan(ratios)]))))
+    return AgainstReference(difference, Estimate(ratio, _holding(ratio, *_outer(ratios[~np.isnan(ratios)]))))
 
 
 def _outer(draws: Floats) -> tuple[float, float]:

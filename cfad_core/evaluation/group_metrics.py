@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, number, percent
 from cfad_core.evaluation.auc_draws import auc_with_draws
-from cfad_core.evaluation.extremes import Comparison, Estimate, Spread, comparison, estimate, spread
+from cfad_core.evaluation.extremes import AgainstReference, Estimate, Spread, against_reference, estimate, spread
 from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.evaluation.metrics import CELLS, GROUP_METRICS, Rate, defined
 
@@ -121,12 +121,12 @@ class GroupTable:
         )
         return None if harm is None or benefit is None else ImpactRatio(harm, benefit)
 
-    def against(self, reference: str) -> dict[str, dict[str, Comparison]]:
+    def against(self, reference: str) -> dict[str, dict[str, AgainstReference]]:
         """By name of every other group and by metric, that group beside the reference."""
         base = self.group(reference)
         return {
             group.name: {
-                metric: comparison(
+                metric: against_reference(
                     group.metrics[metric].value, base.metrics[metric].value, group.drawn(metric), base.drawn(metric)
                 )
                 for metric in COMPARED

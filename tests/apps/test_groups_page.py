@@ -27,7 +27,7 @@ from cfad_core.core.formats import percent
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.evaluation.bounds import Bounds
-from cfad_core.evaluation.extremes import Comparison, Estimate
+from cfad_core.evaluation.extremes import AgainstReference, Estimate
 from cfad_core.evaluation.group_lines import gap_line, impact_line
 from cfad_core.evaluation.group_metrics import GroupTable, group_table
 from cfad_core.evaluation.interaction import Interaction, Share, cancelling_line, interaction_line
@@ -305,10 +305,13 @@ def test_pairs_without_any_interval_have_no_empty_columns() -> None:
 
 def test_a_ratio_may_have_no_upper_end() -> None:
     class Fake(GroupTable):
-        def against(self, reference: str) -> dict[str, dict[str, Comparison]]:
+        def against(self, reference: str) -> dict[str, dict[str, AgainstReference]]:
             endless = Estimate(2.0, Interval(0.5, float("inf")))
             return {
-                "b": {"flag_rate": Comparison(Estimate(0.1), endless), "auc_roc": Comparison(*[Estimate(None)] * 2)}
+                "b": {
+                    "flag_rate": AgainstReference(Estimate(0.1), endless),
+                    "auc_roc": AgainstReference(*[Estimate(None)] * 2),
+                }
             }
 
     table = Fake(0.5, ())

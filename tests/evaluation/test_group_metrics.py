@@ -17,7 +17,7 @@ from sklearn.metrics import precision_score, recall_score, roc_auc_score
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.states import Codes, States
 from cfad_core.evaluation.auc_draws import auc_with_draws
-from cfad_core.evaluation.extremes import Estimate, comparison, estimate, spread
+from cfad_core.evaluation.extremes import Estimate, against_reference, estimate, spread
 from cfad_core.evaluation.group_metrics import COMPARED, GroupScores, GroupTable, group_table, shown
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.metrics import GROUP_METRICS, Curves, evaluate
@@ -284,9 +284,9 @@ def test_a_reference_group_by_hand() -> None:
 
 def test_a_ratio_to_what_may_be_zero_has_no_upper_end() -> None:
     few, many = np.array([0.0] * 8 + [0.1] * 2), np.full(10, 0.5)
-    found = comparison(0.5, 0.02, many, few).ratio
+    found = against_reference(0.5, 0.02, many, few).ratio
     assert found == Estimate(25.0, Interval(5.0, np.inf))
-    assert comparison(0.5, 0.0, many, few).ratio == Estimate(None)
+    assert against_reference(0.5, 0.0, many, few).ratio == Estimate(None)
     score = np.concatenate([np.arange(12) < 1, np.arange(100) < 30]).astype(np.float64)
     stored = group_table(score, None, np.repeat([0, 1], [12, 100]), ["a", "b"], 0.5, seed=0).to_dict(reference="a")
     ratio = stored["against"]["b"]["flag_rate"]["ratio"]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from cfad_core.core.formats import HIDDEN_SIZE, number, percent
 from cfad_core.evaluation.bounds import Bounds
-from cfad_core.evaluation.extremes import Comparison, Estimate
+from cfad_core.evaluation.extremes import AgainstReference, Estimate
 from cfad_core.evaluation.group_metrics import GroupTable, shown
 from cfad_core.evaluation.interaction import Interaction
 from cfad_core.evaluation.intervals import Interval
@@ -62,7 +62,7 @@ def against_shown(table: GroupTable, reference: str, metric: str) -> pd.DataFram
     """A row for each group beside the reference, in one metric, as text."""
     about = GROUP_METRICS[metric]
 
-    def row(found: Comparison) -> dict[str, str]:
+    def row(found: AgainstReference) -> dict[str, str]:
         return {"difference": _difference(found.difference, about), "ratio": _ratio(found.ratio)}
 
     rows = {name: row(found[metric]) for name, found in table.against(reference).items()}
