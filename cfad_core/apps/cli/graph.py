@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from cfad_core.apps.cli.opening import open_audit
 from cfad_core.apps.cli.options import Commands
-from cfad_core.core.errors import InvalidArtifactError, InvalidConfigError
-
-if TYPE_CHECKING:
-    from cfad_core.audit.result import AuditResult
+from cfad_core.core.errors import InvalidConfigError
 
 
 def add_to(commands: Commands) -> None:
@@ -32,7 +29,7 @@ def _graph(options: argparse.Namespace) -> None:
     check_file(options.out)
     if options.knowledge and options.out.suffix.lower() != ".json":
         raise InvalidConfigError(f"Domain knowledge is a file that ends in .json; got '{options.out.name}'.")
-    result = _audit(options.audit)
+    result = open_audit(options.audit)
     if options.knowledge:
         content = knowledge_to_json(result.config.knowledge).encode("utf-8")
         written = "The domain knowledge"
@@ -43,18 +40,3 @@ def _graph(options: argparse.Namespace) -> None:
     with staged_file(options.out) as path:
         path.write_bytes(content)
     print(f"{written} is in {options.out}.")
-
-
-def _audit(name: str) -> AuditResult:
-    """A finished audit by its folder, or by its id among the saved ones."""
-    from cfad_core.audit.folder import load_audit
-    from cfad_core.runs.store import Store
-
-    if Path(name).exists():
-        return load_audit(Path(name))
-    with Store() as store:
-        if name not in {record.id for record in store.find()}:
-            raise InvalidArtifactError(
-                f"'{name}' is neither an audit folder nor the id of a saved audit; 'audits list' shows the ids."
-            )
-        return store.result(name)
