@@ -24,6 +24,7 @@ class MethodScores:
     truth : (n,), of their true twins, where these are known
     judged : (R, k, m), of R possible twins of each judged person in each of k other groups, by causal models that the
         detector does not know: those of one model next to each other
+    threshold : above which its owner flags; None: the audit's quantile of the training scores
     """
 
     train: Floats
@@ -31,6 +32,7 @@ class MethodScores:
     twins: Floats
     truth: Floats | None
     judged: Floats
+    threshold: float | None = None
 
     @property
     def counterfactual(self) -> Floats:
@@ -45,6 +47,7 @@ class MethodScores:
             twins=view.take(self.twins),
             truth=None if self.truth is None else self.truth[view.rows],
             judged=view.take(self.judged, judged),
+            threshold=self.threshold,
         )
 
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import numpy as np
 
 from cfad_core.audit.comparisons import Comparison, Plan, view_of
-from cfad_core.audit.judging import UNSEEN
+from cfad_core.audit.judging import UNSEEN, Score
 from cfad_core.causal.learning import Learner
 from cfad_core.causal.mechanisms.category import Category
 from cfad_core.causal.mechanisms.protocol import Coupling
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.progress import Progress, Silent
 from cfad_core.core.states import States
 from cfad_core.detectors.registry import METHODS
+from cfad_core.evaluation.couplings import CouplingScores
 from cfad_core.evaluation.fit_test import clearly_better
 from cfad_core.evaluation.twin_test import TwinTest, twin_test
 
 STAGE = "checks"
 _MOST_PEOPLE = 2_000  # that couplings are compared on
 _DRAWS = 4
-
-Score = Callable[[Floats], dict[str, Floats]]
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def _check(
         kept=kept,
         unexplained=unexplained,
         better_fit=tuple(name for name in better if name in reached),
-        spans=_coupling_spans(ratios),
+        spans={method: span for method, found in ratios.items() if (span := coupling_span(found)) is not None},
         rows_were_selected=tested.rows_were_selected,
         remaining={method: (float(found.min()), float(found.max())) for method, found in _of_model(ratios).items()},
     )
@@ -190,42 +189,51 @@ def _better_fit(tested: Tested, progress: Progress) -> tuple[str, ...]:
 
 
 def _own_ratios(tested: Tested, comparison: Comparison, progress: Progress) -> dict[str, Floats]:
-    """By method, the changing ratio by twins of the audit's own model that no detector scores with, by coupling.
+    """By method, the changing ratio by coupling: as usual first. Empty if nothing is drawn."""
+    found = score_couplings(tested, comparison, progress)
+    return {} if found is None else {method: found.ratios(method, tested.thresholds[method]) for method in found.here}
+
+
+def score_couplings(tested: Tested, comparison: Comparison, progress: Progress) -> CouplingScores | None:
+    """Scores of some people and of twins by the audit's own model that no detector scores with, by coupling.
 
     First as levels are coupled usually; then in every other way, if one with more than two levels is reached: of two
-    levels all couplings make the same. Empty if nothing is drawn.
+    levels all couplings make the same. None if nothing is drawn.
     """
     model, plan = tested.model, tested.plan
     reached = [i for i in model.reached_from(comparison.attributes) if i >= len(model.attributes)]
     if not any(model.mechanisms[i].draws for i in reached):
-        return {}
+        return None
     several = any(isinstance(one := model.mechanisms[i], Category) and len(one.places) > 2 for i in reached)
     couplings: tuple[Coupling | None, ...] = (None, *(get_args(Coupling) if several else ()))
-    people = tested.factual[view_of(plan, plan.states.of_codes(tested.factual[:, 0]), comparison).rows][:_MOST_PEOPLE]
+    whose = _people_asked(tested, comparison)
+    people = tested.factual[whose]
     state, twins_of = plan.states.of_codes(people[:, 0]), model.possible_twins(people)
-    here = {method: scores > tested.thresholds[method] for method, scores in tested.score(people).items()}
-    found: dict[str, list[float]] = {method: [] for method in here}
+    found: list[dict[str, Floats]] = []
     for coupling in couplings:
-        changed: dict[str, list[float]] = {method: [] for method in here}
         for draw in range(_DRAWS):
-            progress.check(STAGE)
-            differs = {method: np.zeros(len(people), dtype=np.bool_) for method in here}
             for move in comparison.moves:
+                progress.check(STAGE)
                 twins = twins_of(UNSEEN + draw, to=plan.targets(state, move, draw), coupling=coupling)
-                compared = plan.is_compared(state, move)
-                for method, scores in tested.score(twins).items():
-                    differs[method] |= compared & (here[method] != (scores > tested.thresholds[method]))
-            for method, some in differs.items():
-                changed[method].append(float(some.mean()))
-        for method, values in changed.items():
-            found[method].append(float(np.mean(values)))
-    return {method: np.array(values) for method, values in found.items()}
+                found.append(tested.score(twins, whose))
+    shape = len(couplings), _DRAWS, len(comparison.moves), len(people)
+    here = tested.score(people, whose)
+    return CouplingScores(
+        here=here,
+        there={method: np.concatenate([one[method] for one in found]).reshape(shape) for method in here},
+        compared=np.stack([plan.is_compared(state, move) for move in comparison.moves]),
+    )
 
 
-def _coupling_spans(ratios: Mapping[str, Floats]) -> dict[str, tuple[float, float]]:
-    """By how much the ratio could be lower or higher than usual; empty if all couplings are the same."""
-    differences = {method: found - found[0] for method, found in ratios.items() if len(found) > 1}
-    return {method: (float(some.min()), float(some.max())) for method, some in differences.items()}
+def _people_asked(tested: Tested, comparison: Comparison) -> Rows:
+    """Positions of those that couplings are compared on."""
+    plan = tested.plan
+    return view_of(plan, plan.states.of_codes(tested.factual[:, 0]), comparison).rows[:_MOST_PEOPLE]
+
+
+def coupling_span(ratios: Floats) -> tuple[float, float] | None:
+    """By how much the ratio could be lower or higher than usual; None if all couplings are the same."""
+    return (float((ratios - ratios[0]).min()), float((ratios - ratios[0]).max())) if len(ratios) > 1 else None
 
 
 def _of_model(ratios: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -6,8 +6,8 @@ learned from a random half of the rows. Everybody gets several twins, so an outc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.progress import Progress
 from cfad_core.evaluation.draws import draws_needed
 
-Score = Callable[[Floats], dict[str, Floats]]
+Score = Callable[[Floats, Rows], dict[str, Floats]]
+"""By method, the scores (n,) of rows (n, d), each a version of the person at this position (n,) among all people."""
 
 STAGE = "judging"
 MOST_JUDGED = 10_000  # people: sampling noise is then below the models' own
@@ -50,12 +51,38 @@ class Judgement:
     returned: dict[str, Floats]
     returned_by_same: dict[str, Floats]
 
+    def by(self, methods: Collection[str]) -> Judgement:
+        """What some of the methods say."""
+
+        def some(scores: Mapping[str, Floats]) -> dict[str, Floats]:
+            return {method: found for method, found in scores.items() if method in methods}
+
+        return replace(
+            self,
+            twin_scores=some(self.twin_scores),
+            returned=some(self.returned),
+            returned_by_same=some(self.returned_by_same),
+        )
+
 
 def judge_people(
-    models: Sequence[CausalModel], factual: Floats, plan: Plan, score: Score, seed: int, progress: Progress
+    models: Sequence[CausalModel],
+    factual: Floats,
+    plan: Plan,
+    score: Score,
+    seed: int,
+    progress: Progress,
+    *,
+    most: int = MOST_JUDGED,
 ) -> Judgement:
-    """Twins of people (n, d) by every model for every move, and there and back by each pair of neighbours."""
-    people = sample_of(np.arange(len(factual)), most_judged(plan), np.random.default_rng([seed, 3]))
+    """Twins of people (n, d) by every model for every move, and there and back by each pair of neighbours.
+
+    Parameters
+    ----------
+    most : people who are judged at most
+    """
+    some = min(most, most_judged(plan))
+    people = sample_of(np.arange(len(factual)), some, np.random.default_rng([seed, 3]))
     judged, went = factual[people], evenly(len(people), _MOST_RETURNED)
     state, draws, moves = plan.states.of_codes(judged[:, 0]), draws_of(len(models)), range(len(plan.moves))
     found: list[dict[str, Floats]] = []
@@ -66,13 +93,14 @@ def judge_people(
         twins_of = model.possible_twins(judged)
         for draw in range(draws):
             worlds = [twins_of(draw, to=plan.targets(state, move, b * draws + draw)) for move in moves]
-            found.append(score(np.concatenate(worlds)))  # all at once: detectors score blocks of rows
+            # all at once: detectors score blocks of rows
+            found.append(score(np.concatenate(worlds), np.tile(people, len(worlds))))
             progress.tick(STAGE, len(found), steps)
         if b % 2 == 0 and b + 1 < len(models):
             for twins in _some_twins(model, judged[went], plan, turn=b // 2):
                 back = state[went]
-                returned.append(score(models[b + 1].twins(twins, to=back)))
-                by_same.append(score(model.twins(twins, to=back)))
+                returned.append(score(models[b + 1].twins(twins, to=back), people[went]))
+                by_same.append(score(model.twins(twins, to=back), people[went]))
     return Judgement(
         people=people.astype(np.int64),
         twin_scores=_by_method(found, len(moves), len(judged)),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cfad_core.audit.comparisons import Comparison, Plan, view_of
-from cfad_core.audit.judging import Judgement, sample_of
+from cfad_core.audit.judging import Judgement, Score, sample_of
 from cfad_core.audit.scoring import in_slices
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.learning import CausalModel
@@ -16,10 +16,8 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
 from cfad_core.detectors.protocol import InputScaling
-from cfad_core.evaluation.edge_cuts import EdgeCuts
+from cfad_core.evaluation.edge_cuts import CutScores
 from cfad_core.evaluation.plausibility import MAX_ROWS, USUAL, Plausibility, distance_to_real
-
-Score = Callable[[Floats], dict[str, Floats]]
 
 STAGE = "uncertainty"
 _MOST_ASKED = 2_000  # people that every single edge is cut for
@@ -38,7 +36,7 @@ class Subject:
     factual : (n, d), the people
     twins : (moves, n, d), their twins that are shown
     plan : what is compared
-    score : the scores of people (n, d) by method
+    score : by method, of people and their twins
     thresholds : by method
     inputs : the scaling in which all variables count alike
     """
@@ -60,7 +58,8 @@ def measure_stability(
     """Compare the graphs of models learned from subsamples; look at the own edges and twins."""
     plausibility = _plausibility(audit, np.random.default_rng([seed, 5]), progress)
     progress.tick(STAGE, 1, 2)
-    edge_cuts = tuple(_cut_edges(audit, comparison, [seed, 6], progress) for comparison in audit.plan.comparisons)
+    cuts = [cut_edges(audit, comparison, seed, progress) for comparison in audit.plan.comparisons]
+    edge_cuts = tuple(one.at(audit.thresholds) for one in cuts)
     progress.tick(STAGE, 2, 2)
     variables, _ = audit.model.strengths()
     return Stability(
@@ -76,35 +75,28 @@ def measure_stability(
     )
 
 
-def _cut_edges(audit: Subject, comparison: Comparison, seed: list[int], progress: Progress) -> EdgeCuts:
+def cut_edges(audit: Subject, comparison: Comparison, seed: int, progress: Progress) -> CutScores:
     """Cut every edge on a path from what is compared, one by one; all else, chance included, stays the same."""
     own, plan = audit.model, audit.plan
     seen = view_of(plan, plan.states.of_codes(audit.factual[:, 0]), comparison).rows
-    people = sample_of(seen, _MOST_ASKED, np.random.default_rng(seed))
+    people = sample_of(seen, _MOST_ASKED, np.random.default_rng([seed, 6]))
     judged = audit.factual[people]
     to = plan.in_turn(plan.states.of_codes(judged[:, 0]), comparison)
-    here = {method: scores > audit.thresholds[method] for method, scores in audit.score(judged).items()}
-
-    def ratio(cut: tuple[str, str] | None) -> dict[str, float]:
-        there = audit.score(own.twins(judged, to=to, cut=cut))
-        return {
-            method: float(((there[method] > threshold) != here[method]).mean())
-            for method, threshold in audit.thresholds.items()
-        }
-
     compared = [own.attributes[s] for s in comparison.attributes]
     starts = {*compared, *own.affected_by(compared)}
     strengths = {edge: abs(strength) for edge, strength in own.edges().items() if edge[0] in starts}
     edges = sorted(strengths, key=lambda edge: -strengths[edge])[:_MOST_CUT]
     found = []
     for edge in edges:
-        found.append(ratio(edge))
+        found.append(audit.score(own.twins(judged, to=to, cut=edge), people))
         progress.check(STAGE)
-    return EdgeCuts(
-        people=len(judged),
+    here = audit.score(judged, people)
+    nothing = np.zeros((0, len(people)))
+    return CutScores(
         edges=tuple(edges),
-        whole=ratio(None),
-        without={method: np.array([one[method] for one in found]) for method in audit.thresholds},
+        here=here,
+        whole=audit.score(own.twins(judged, to=to), people),
+        without={method: np.stack([one[method] for one in found]) if found else nothing for method in here},
     )
 
 

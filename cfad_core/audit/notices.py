@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.report import MethodReport
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.learning import CausalModel
@@ -147,6 +148,33 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
                     "changing ratio depends on them, too."
                 )
                 notices.append(Finding("not-row-by-row", "warning", message))
+    return notices
+
+
+def answer_notices(asked: AnswerRecord, remarks: Sequence[str]) -> list[Finding]:
+    """About a detector outside this program, and how it answered."""
+    what = "flags" if asked.are_flags else f"scores (high means {asked.high_means})"
+    message = (
+        f"{asked.name} is a detector outside this program: it gave {what} for {asked.rows:,} different rows. A saved "
+        "audit cannot score new rows with it."
+    )
+    notices = [Finding("asked-detector", "info", message)]
+    notices += [Finding("asked-rows", "info", remark) for remark in remarks]
+    if asked.differing:
+        message = (
+            f"{asked.name} answers the same row in different ways: of {asked.repeated:,} rows that were asked about "
+            f"twice, {asked.differing:,} got two different scores, and {asked.flags_differ:.1%} are flagged by one "
+            "answer alone. Outcomes that change by its own noise, or by the order or the ids of the rows, count in its "
+            "changing ratio."
+        )
+        notices.append(Finding("detector-noise", "warning", message))
+    if asked.unlike_known:
+        message = (
+            f"For {asked.unlike_known:,} of {asked.known:,} people, the answer of {asked.name} is not the score that "
+            "the table has."
+        )
+        remedy = "Ask the same version of the detector, with the same preparation of its inputs."
+        notices.append(Finding("other-scores", "warning", message, remedy))
     return notices
 
 

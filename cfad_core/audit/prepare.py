@@ -32,7 +32,7 @@ class AuditRows:
     Attributes
     ----------
     roles : with the groups settled
-    train : (n, d), the rows to learn from
+    train, train_rows : (n, d), the rows to learn from, and their positions in the table
     train_is_normal : (n,)
     rows_were_selected : whether all training rows are normal by their label
     comparable_units : whether all attributes are continuous numbers that share a scale
@@ -45,6 +45,7 @@ class AuditRows:
     roles: ColumnRoles
     encoding: Encoding
     train: Floats
+    train_rows: Rows
     train_is_normal: Bools
     rows_were_selected: bool
     comparable_units: bool
@@ -86,6 +87,7 @@ def prepare(given: Tables, roles: ColumnRoles, config: AuditConfig) -> AuditRows
         roles=roles,
         encoding=encoding,
         train=train,
+        train_rows=train_rows,
         train_is_normal=_normal_rows(train, train_is_anomaly, roles),
         rows_were_selected=selected,
         comparable_units=_share_a_scale(training, encoding),

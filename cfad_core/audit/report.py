@@ -42,8 +42,8 @@ class MethodReport:
 
     @cached_property
     def threshold(self) -> float:
-        """The configured quantile of the training scores."""
-        return self.threshold_at(self.basis.quantile)
+        """The owner's, of a detector that has one; else the configured quantile of the training scores."""
+        return self.threshold_at(self.basis.quantile) if self.scores.threshold is None else self.scores.threshold
 
     def threshold_at(self, quantile: float) -> float:
         """Another quantile of the training scores."""
@@ -347,6 +347,7 @@ class MethodReport:
         """For ``audit.json``."""
         found: dict[str, Any] = {
             "threshold": self.threshold,
+            "is_owners_threshold": self.scores.threshold is not None,
             "metrics": dataclasses.asdict(self.metrics) | {"groups": suppressed(self.metrics.groups)},
             "curve": self.quantile_curve,
             "verdict": self.verdict,

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.basis import MethodScores, ReportBasis
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, Pair, Plan, View, view_of
@@ -114,6 +115,7 @@ class AuditResult:
     notices : what the reader must know about the table, the graph and the detectors
     provenance : what it was made from
     slices : by method, subgroups that nobody asked for; empty in audits from before they were looked for
+    asked : of an audit of a detector outside this program, how it answered
     view : what of it is seen; None: all of it
     """
 
@@ -132,6 +134,7 @@ class AuditResult:
     notices: tuple[Finding, ...]
     provenance: Provenance
     slices: dict[str, MethodSlices] = field(default_factory=dict)
+    asked: AnswerRecord | None = None
     view: View | None = None
 
     @cached_property

@@ -16,7 +16,7 @@ from cfad_core.audit.explanation import explain
 from cfad_core.audit.judging import UNSEEN, draws_of
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.core.states import Codes
@@ -50,8 +50,8 @@ class Scorer:
     detectors: Mapping[str, AnyDetector]
     progress: Progress
 
-    def __call__(self, people: Floats) -> dict[str, Floats]:
-        """Slice by slice, all methods on one: what they share is made once."""
+    def __call__(self, people: Floats, whose: Rows | None = None) -> dict[str, Floats]:  # noqa: ARG002 - as any Score
+        """Slice by slice, all methods on one: what they share is made once; whose rows they are is all the same."""
         parts = []
         for start in range(0, max(1, len(people)), SLICE):
             self.progress.check("evaluation")

@@ -204,6 +204,22 @@ class BaselineConfig(Settings, frozen=True):
     fairad: FairadConfig = field(default_factory=FairadConfig)
 
 
+class AskedDetector(Settings, frozen=True):
+    """A detector outside this program, which is asked to score people and twins.
+
+    Attributes
+    ----------
+    name : what it is called, as a method
+    carried : columns that the audit leaves out, but that the detector sees; twins have the person's
+    people : whom it is asked about twins of, at most, by the causal models that judge
+    """
+
+    section: ClassVar[str] = "asked"
+    name: str = "detector"
+    carried: tuple[str, ...] = ()
+    people: Annotated[int, Meta(ge=100, le=10**6)] = 10_000
+
+
 class AuditConfig(Settings, frozen=True):
     """All settings of one audit.
 
@@ -218,6 +234,7 @@ class AuditConfig(Settings, frozen=True):
     test_share : of the rows, held out when no test table is given
     subsamples : random halves of the rows that further causal models are learned from, to measure the uncertainty of
         the results; an even number, 0: it is not measured
+    asked : a detector outside this program to audit as well, if there is one; there need not be methods then
     """
 
     preset: PresetName = "fast"
@@ -232,6 +249,7 @@ class AuditConfig(Settings, frozen=True):
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     detector: DetectorConfig = field(default_factory=DetectorConfig)
     baselines: BaselineConfig = field(default_factory=BaselineConfig)
+    asked: AskedDetector | None = None
 
     def __post_init__(self) -> None:
         Settings.__post_init__(self)
@@ -239,7 +257,8 @@ class AuditConfig(Settings, frozen=True):
             raise InvalidConfigError(
                 f"Subsamples come in pairs: their number must be 0, or even and at least 4; got {self.subsamples}."
             )
-        if not self.methods or len(set(self.methods)) < len(self.methods):
+        nothing = not self.methods and self.asked is None
+        if nothing or len(set(self.methods)) < len(self.methods):
             raise InvalidConfigError(f"'methods' must name at least one method, each once; got {self.methods}.")
 
     @classmethod

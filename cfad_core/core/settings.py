@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
 import msgspec
 from msgspec import inspect, structs
@@ -28,7 +28,7 @@ class Settings(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for field in _fields(type(self)):
             value = getattr(self, field.name)
-            if not _holds_settings(field.type):
+            if _settings_in(field.type) is None:
                 read = _checked(field.type, value, _path(self.section, field.name))
                 structs.force_setattr(self, field.name, read)  # a list where a tuple belongs becomes one
             elif not isinstance(value, field.type):
@@ -62,7 +62,11 @@ class Settings(msgspec.Struct, frozen=True):
         given: dict[str, Any] = {}
         for name, value in values.items():
             kind = known[name].type
-            read = kind.from_dict(value) if _holds_settings(kind) else _checked(kind, value, _path(cls.section, name))
+            inner = _settings_in(kind)
+            if inner is None:
+                read = _checked(kind, value, _path(cls.section, name))
+            else:
+                read = None if value is None and isinstance(None, kind) else inner.from_dict(value)
             given[known[name].name] = read
         return cls(**given)
 
@@ -92,8 +96,10 @@ def _fields(kind: type[Settings]) -> tuple[structs.FieldInfo, ...]:
     return structs.fields(kind)
 
 
-def _holds_settings(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Settings)
+def _settings_in(kind: Any) -> type[Settings] | None:
+    """The group of settings that a field holds, if it holds one; it may also be optional."""
+    choices = [one for one in get_args(kind) or (kind,) if isinstance(one, type) and issubclass(one, Settings)]
+    return choices[0] if choices else None
 
 
 def _path(section: str, name: str) -> str:

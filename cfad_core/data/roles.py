@@ -14,6 +14,7 @@ from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.settings import from_plain
 from cfad_core.core.states import Codes, States
 from cfad_core.data.attributes import Attribute, attribute_findings, settle
+from cfad_core.data.columns import unreadable
 from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import OUTSIDE, Groups, listed
 
@@ -33,6 +34,7 @@ class ColumnRoles:
     label : the column that says who is an anomaly, or None
     anomaly : the label's value that means anomaly
     ignore : columns to leave out
+    score : the column with the scores (or flags) of a detector outside this program; it is no attribute either
 
     Values are given as text and match a cell that reads the same or is the same number.
     """
@@ -43,6 +45,7 @@ class ColumnRoles:
     anomaly: str | None = None
     ignore: tuple[str, ...] = ()
     cut: float | None = None
+    score: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.sensitive, str):
@@ -84,7 +87,7 @@ class ColumnRoles:
 
     def features(self, table: pd.DataFrame) -> list[str]:
         """The profile attributes, in the table's order."""
-        special = {*self.sensitive_columns, self.label, *self.ignore}
+        special = {*self.sensitive_columns, self.label, self.score, *self.ignore}
         return [name for name in table.columns if name not in special]
 
     @property
@@ -99,10 +102,14 @@ class ColumnRoles:
 
 
 def roles_of(
-    attributes: Sequence[Attribute], label: str | None = None, anomaly: str | None = None, ignore: Sequence[str] = ()
+    attributes: Sequence[Attribute],
+    label: str | None = None,
+    anomaly: str | None = None,
+    ignore: Sequence[str] = (),
+    score: str | None = None,
 ) -> ColumnRoles:
     """The roles of these sensitive attributes, as short as they can be written."""
-    rest: dict[str, Any] = {"label": label, "anomaly": anomaly, "ignore": tuple(ignore)}
+    rest: dict[str, Any] = {"label": label, "anomaly": anomaly, "ignore": tuple(ignore), "score": score}
     first = attributes[0]
     cut = first.cuts[0] if len(first.cuts) == 1 else None
     short = ColumnRoles(first.column, groups=first.groups, cut=cut, **rest)
@@ -174,6 +181,7 @@ def _column_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     parts = [
         *(("sensitive", name) for name in columns),
         ("label", roles.label),
+        ("score", roles.score),
         *(("ignored", name) for name in roles.ignore),
     ]
     if len(columns) > MAX_ATTRIBUTES or len(set(columns)) < len(columns):
@@ -190,6 +198,12 @@ def _column_findings(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
             message = f"Column '{name}' cannot be both {seen[name]} and {part}."
             findings.append(Finding("two-roles", "error", message, column=name))
         seen[name] = part
+    if roles.score in table.columns and (bad := unreadable(table[roles.score])).any():
+        example = str(table[roles.score][bad].iloc[0])[:40]
+        message = (
+            f"Expected numbers in the score column '{roles.score}'; got {int(bad.sum())} cells such as '{example}'."
+        )
+        findings.append(Finding("no-scores", "error", message, "Correct them, or choose another.", roles.score))
     if not roles.features(table):
         message = "No profile attribute is left besides the sensitive, label and ignored columns."
         findings.append(Finding("no-attributes", "error", message, "Ignore fewer columns."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,38 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 
 _CARRIES = 0.5  # share of the changing ratio that goes with an edge which carries it
+
+
+@dataclass(frozen=True)
+class CutScores:
+    """Scores of some people and of their twins, with all edges and without each.
+
+    Attributes
+    ----------
+    edges : (cause, effect)
+    here, whole : by method, (n,), of people and of their twins
+    without : by method, (edges, n), of their twins if one edge carries nothing
+    """
+
+    edges: tuple[tuple[str, str], ...]
+    here: dict[str, Floats]
+    whole: dict[str, Floats]
+    without: dict[str, Floats]
+
+    def at(self, thresholds: Mapping[str, float]) -> EdgeCuts:
+        """For how many the outcome changes, by method."""
+        flagged = {method: self.here[method] > threshold for method, threshold in thresholds.items()}
+
+        def ratio(method: str, scores: Floats) -> Floats:
+            found: Floats = ((scores > thresholds[method]) != flagged[method]).mean(axis=-1, dtype=np.float64)
+            return found
+
+        return EdgeCuts(
+            people=max((len(scores) for scores in self.here.values()), default=0),
+            edges=self.edges,
+            whole={method: float(ratio(method, self.whole[method])) for method in thresholds},
+            without={method: ratio(method, self.without[method]) for method in thresholds},
+        )
 
 
 @dataclass(frozen=True)

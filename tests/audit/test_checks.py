@@ -16,7 +16,7 @@ from cfad_core.causal.discovery.columns import Columns
 from cfad_core.causal.learning import Learner
 from cfad_core.causal.mechanisms import Category
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
@@ -39,7 +39,7 @@ def rows(n: int, seed: int) -> Floats:
     return np.column_stack([s, a, a + 1.5 * c + rng.normal(size=n), c])
 
 
-def score(people: Floats) -> dict[str, Floats]:
+def score(people: Floats, whose: Rows | None = None) -> dict[str, Floats]:
     return {"a": people[:, 1], "b": np.abs(people[:, 2])}
 
 
@@ -104,7 +104,7 @@ def test_couplings_span_what_data_cannot_decide() -> None:
     model = learner.learn(None, 0, QUIET)[0]
     people = mixed_rows(600, seed=1)
 
-    def levels(some: Floats) -> dict[str, Floats]:
+    def levels(some: Floats, whose: Rows) -> dict[str, Floats]:
         return {"job": some[:, 4], "pay": some[:, 1]}
 
     thresholds = {"job": 0.0, "pay": 3.0}

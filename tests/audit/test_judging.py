@@ -11,7 +11,7 @@ from cfad_core.audit import judging
 from cfad_core.audit.comparisons import plan_comparisons
 from cfad_core.audit.judging import draws_of, judge_people, sample_of
 from cfad_core.causal.learning import CausalModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from tests.audit.worlds import TWO_GROUPS, linear_model
@@ -22,7 +22,7 @@ from tests.conftest import Recorder
 QUIET = Progress()
 
 
-def score(people: Floats) -> dict[str, Floats]:
+def score(people: Floats, whose: Rows | None = None) -> dict[str, Floats]:
     return {"a": people[:, 1], "b": people[:, 2]}
 
 
@@ -53,7 +53,7 @@ def test_twins_by_hand() -> None:
 def test_where_levels_are_drawn_twins_differ_by_draw() -> None:
     model, x = learn_mixed(600), mixed_rows(200, seed=1)
 
-    def owner(some: Floats) -> dict[str, Floats]:
+    def owner(some: Floats, whose: Rows) -> dict[str, Floats]:
         return {"owner": some[:, 7]}
 
     models: list[CausalModel] = [model, model]
@@ -74,7 +74,7 @@ def test_every_model_makes_twins_for_every_move() -> None:
     models: list[CausalModel] = [learn(two_attributes(800, seed=k), TWO, given(TWO_EDGES), seed=k) for k in range(4)]
     x = two_attributes(90, seed=9)
 
-    def scores(some: Floats) -> dict[str, Floats]:
+    def scores(some: Floats, whose: Rows) -> dict[str, Floats]:
         return {"b": some[:, 2], "c": some[:, 3]}
 
     found = judge_people(models, x, plan, scores, 5, QUIET)

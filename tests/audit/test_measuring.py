@@ -15,7 +15,7 @@ from cfad_core.audit.measuring import Subject, _illegal, measure_stability
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.learning import CausalModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import Progress
 from cfad_core.data.encoding import Encoding
@@ -30,7 +30,7 @@ LIMIT = 10.0
 GROUPS = Groups("S", ("x", "y"), (("x",), ("y",)))
 
 
-def score(people: Floats) -> dict[str, Floats]:
+def score(people: Floats, whose: Rows | None = None) -> dict[str, Floats]:
     return {"a": people[:, 1], "b": people[:, 2]}
 
 

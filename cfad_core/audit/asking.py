@@ -1,0 +1,154 @@
+"""Audit a detector outside this program, first part: everything but its scores, and the rows that it must score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cfad_core.audit.checks import score_couplings
+from cfad_core.audit.judging import sample_of
+from cfad_core.audit.measuring import cut_edges
+from cfad_core.audit.prepare import AuditRows
+from cfad_core.audit.questions import (
+    AskedNumbers,
+    Questions,
+    Recorder,
+    Source,
+    SourceRows,
+    ask,
+    asked_columns,
+    stand_in_remarks,
+)
+from cfad_core.audit.result import AuditResult
+from cfad_core.audit.run import Recorded, audit_recorded
+from cfad_core.core.arrays import Floats, Rows
+from cfad_core.core.config import AskedDetector, AuditConfig
+from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.progress import Progress
+from cfad_core.data.columns import as_numbers
+from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.tables import Tables
+from cfad_core.evaluation.couplings import CouplingScores
+from cfad_core.evaluation.edge_cuts import CutScores
+
+_MOST_TRAINING = 10_000  # training rows that the threshold's quantile is taken from: its error is below 0.3 points
+
+
+@dataclass(frozen=True)
+class PendingAudit:
+    """An audit that waits for a detector's answers.
+
+    Attributes
+    ----------
+    result : the audit of our own methods, with all that needs no answers
+    questions : the rows to score
+    """
+
+    result: AuditResult
+    questions: Questions
+
+
+def ask_audit(
+    tables: Tables, roles: ColumnRoles, config: AuditConfig, progress: Progress | None = None
+) -> PendingAudit:
+    """Learn the causal models, audit our own methods, and note which rows the detector must score.
+
+    Raises
+    ------
+    InvalidDataError, InvalidConfigError
+        If the table, the roles or the settings cannot be used.
+    """
+    asked, progress = _checked(config, roles), progress or Progress()
+    recorder = Recorder(asked.name)
+    found = audit_recorded(tables, roles, config, progress, recorder=recorder)
+    train = _sample(found.data, config.seed)
+    numbers = _numbers(found, recorder, len(train), progress)
+    sources = _sources(tables, found.data, train)
+    columns = asked_columns(sources["test"].table, found.data.roles, asked)
+    decoded = recorder.decoded(sources, found.data.encoding, columns)
+    known = _known_scores(sources, numbers, found.data.roles, len(decoded))
+    remarks = stand_in_remarks(found.data.encoding.attributes, sources["train"].table)
+    return PendingAudit(found.result, ask(recorder, numbers, decoded, known, remarks))
+
+
+def _checked(config: AuditConfig, roles: ColumnRoles) -> AskedDetector:
+    asked = config.asked
+    if asked is None:
+        raise InvalidConfigError("Expected a detector to ask in the settings ('asked'); got none. Name one.")
+    if config.discovery.mode == "paper":
+        raise InvalidConfigError(
+            "A detector outside this program can only score people who could be real; the paper's twins need not be. "
+            "Use preset fast."
+        )
+    hidden = [name for name in asked.carried if name not in roles.ignore]
+    if hidden:
+        raise InvalidConfigError(
+            f"Columns to carry along are some that the audit leaves out; '{hidden[0]}' is not. Ignore it, or do not "
+            "carry it: the detector sees it anyway, unless it is the label or the scores."
+        )
+    return asked
+
+
+def _sample(data: AuditRows, seed: int) -> Rows:
+    """Positions of some normal training rows."""
+    return sample_of(np.flatnonzero(data.train_is_normal), _MOST_TRAINING, np.random.default_rng([seed, 10]))
+
+
+def _sources(tables: Tables, data: AuditRows, train: Rows) -> dict[Source, SourceRows]:
+    """The rows that were asked about, or that twins were made of, by where they come from."""
+
+    def rows(table: pd.DataFrame, positions: NDArray[Any]) -> pd.DataFrame:
+        return table.rename(columns=str).iloc[positions].reset_index(drop=True)
+
+    learned = SourceRows(rows(tables.table, data.train_rows[train]), data.train[train])
+    judged = SourceRows(rows(tables.table if tables.test is None else tables.test, data.test_rows), data.test)
+    found: dict[Source, SourceRows] = {"train": learned, "test": judged}
+    if tables.test_counterfactual is not None and data.truth is not None:
+        found["truth"] = SourceRows(rows(tables.test_counterfactual, data.test_rows), data.truth)
+    return found
+
+
+def _numbers(found: Recorded, recorder: Recorder, trained: int, progress: Progress) -> AskedNumbers:
+    """Note everything that the audit's own methods scored, and where its scores belong."""
+    name, people, plan, data = recorder.name, found.result.people, found.result.plan, found.data
+    everybody, seed = np.arange(len(people.row)), found.result.config.seed
+    train = _sample(data, seed)
+    judgement = found.judgement
+    nothing = np.zeros((0, len(plan.moves), len(people.judged)), dtype=np.int64)
+    couplings: tuple[CouplingScores | None, ...] = ()
+    cuts: tuple[CutScores, ...] = ()
+    if found.tested is not None:
+        tested = replace(found.tested, score=recorder)
+        couplings = tuple(score_couplings(tested, one, progress) for one in plan.comparisons)
+    if found.subject is not None:
+        subject = replace(found.subject, score=recorder)
+        cuts = tuple(cut_edges(subject, one, seed, progress) for one in plan.comparisons)
+    measured = found.subject is not None
+    return AskedNumbers(
+        train=recorder.numbers(data.train[train], np.arange(trained), "train"),
+        factual=recorder.numbers(people.factual, everybody),
+        twins=np.stack([recorder.numbers(twins, everybody) for twins in people.twins]),
+        truth=None if people.truth is None else recorder.numbers(people.truth, everybody, "truth"),
+        judged=_whole(judgement.twin_scores.get(name, nothing)),
+        returned=_whole(judgement.returned[name]) if measured else None,
+        returned_by_same=_whole(judgement.returned_by_same[name]) if measured else None,
+        couplings=couplings,
+        cuts=cuts,
+    )
+
+
+def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    return numbers.astype(np.int64)
+
+
+def _known_scores(sources: dict[Source, SourceRows], numbers: AskedNumbers, roles: ColumnRoles, count: int) -> Floats:
+    """The scores that the audited table has of rows with these numbers, nan of others, (count,)."""
+    known = np.full(count, np.nan)
+    if roles.score is not None:
+        known[numbers.train] = as_numbers(sources["train"].table[roles.score])
+        known[numbers.factual] = as_numbers(sources["test"].table[roles.score])
+    return known
