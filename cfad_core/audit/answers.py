@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.audit.questions import Questions
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.formats import listed
 from cfad_core.core.settings import from_plain
@@ -22,6 +22,7 @@ Door = Literal["file", "function", "command", "address", "onnx"]
 
 _NAMES = ("score", "scores", "anomaly_score", "outlier_score", "flag", "flags", "flagged", "prediction")
 _SAME = 1e-9  # relative difference of two answers that are the same
+_FOLLOWS = 0.1  # difference of an AUC from 0.5 from which labels say which way scores point
 _AS_KNOWN = 1e-6  # relative difference of an answer from the table's own score that rounding explains
 
 
@@ -176,6 +177,22 @@ def match_answers(
         door=door,
         known=np.column_stack([sign * scores[has_score], questions.known[has_score]]),
     )
+
+
+def suggest_meaning(questions: Questions, answers: Answers, is_anomaly: Bools | None) -> tuple[Meaning | None, float]:
+    """What a high score seems to mean, by the labels of the judged people, and how well it ranks them then (AUC).
+
+    Nothing without labels of both kinds, or where the scores do not follow them.
+    """
+    if is_anomaly is None or is_anomaly.all() or not is_anomaly.any():
+        return None, 0.5
+    from sklearn.metrics import roc_auc_score
+
+    score = answers.scores[questions.numbers.factual] * (1.0 if answers.high_means == "anomalous" else -1.0)
+    auc = float(roc_auc_score(is_anomaly, score))
+    if abs(auc - 0.5) < _FOLLOWS:
+        return None, auc
+    return ("anomalous", auc) if auc > 0.5 else ("normal", 1.0 - auc)
 
 
 def score_column(questions: Questions, columns: Sequence[str]) -> str:

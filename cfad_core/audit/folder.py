@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
+from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, plan_of
@@ -65,6 +66,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "methods": {method: _method(result, method) for method in result.reports},
         "checks": result.checks[0].to_dict() if result.checks else None,
         "uncertainty": None if result.stability is None else _uncertainty(result),
+        "asked": None if result.asked is None else result.asked.to_dict(),
         "slices": {method: found.to_dict() for method, found in result.slices.items()},
         "detector": result.settings.to_dict(),
         "notices": [finding.to_dict() for finding in result.findings],
@@ -215,6 +217,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
             n_train=text["n_train"],
             n_train_normal=text["n_train_normal"],
         ),
+        asked=None if text.get("asked") is None else AnswerRecord.from_dict(text["asked"]),
         slices={method: MethodSlices.from_dict(found) for method, found in text.get("slices", {}).items()},
     )
 
@@ -277,8 +280,9 @@ def _load_scores(
             twins=np.stack([column(_twin_column(method, move)) for move in range(moves)]),
             truth=column(f"{method}_{judged.truth}") if judged.truth else None,
             judged=judged.scores[method],
+            threshold=found["threshold"] if found.get("is_owners_threshold") else None,
         )
-        for method in methods
+        for method, found in methods.items()
     }
 
 

@@ -86,11 +86,20 @@ class Tables:
 
     def save(self, part: str, path: Path) -> None:
         """Write one of the tables to a Parquet file, whole or not at all."""
-        import pyarrow.parquet as pq
-
         arrow = self._arrow.pop(part, None)  # it is written once, and takes as much room as the table
-        with staged_file(path) as stage:
-            pq.write_table(_to_arrow(self.frames[part]) if arrow is None else arrow, stage)
+        _write_arrow(_to_arrow(self.frames[part]) if arrow is None else arrow, path)
+
+
+def save_parquet(table: pd.DataFrame, path: Path) -> None:
+    """Write any table to a Parquet file, in types that last, whole or not at all."""
+    _write_arrow(_to_arrow(table), path)
+
+
+def _write_arrow(table: Any, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with staged_file(path) as stage:
+        pq.write_table(table, stage)
 
 
 def digest(*tables: pd.DataFrame) -> str:

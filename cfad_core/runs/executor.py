@@ -19,7 +19,10 @@ from typing import Any
 
 import psutil
 
+from cfad_core.audit.answering import answer_audit
+from cfad_core.audit.asking import ask_audit
 from cfad_core.audit.folder import save_audit
+from cfad_core.audit.pending_files import is_answered, load_answers, load_pending, save_pending
 from cfad_core.audit.run import audit_tables, stages
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
 from cfad_core.core.progress import DoneShare, Progress
@@ -55,7 +58,10 @@ def work_on(store: Store, record: AuditRecord, child: Child, also: Progress | No
             _end(store, record, "cancelled")
             raise
         else:
-            _insist(lambda: store.finish(record.id, metrics, record.worker))
+            if metrics is None:
+                _insist(lambda: store.wait(record.id, record.worker))
+            else:
+                _insist(lambda: store.finish(record.id, metrics, record.worker))
 
 
 @contextmanager
@@ -75,12 +81,20 @@ def _end(store: Store, record: AuditRecord, status: Status, message: str = "", d
     _insist(lambda: store.stop(record.id, status, message, details, record.worker))
 
 
-def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any]:
-    """In the child process: run the audit, save it, return its headline."""
+def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, Any] | None:
+    """In the child process: run the audit, save it, return its headline; None if it waits for a detector's answers."""
     with Store(Path(home), url) as store:
-        request = store.request(audit)
-        result = audit_tables(request.tables, request.roles, request.config, progress)
-        save_audit(result, store.folder(audit))
+        folder = store.folder(audit)
+        if is_answered(folder):
+            pending = load_pending(folder)
+            result = answer_audit(pending, load_answers(pending.questions, folder), progress)
+        else:
+            request = store.request(audit)
+            if request.config.asked is not None:
+                save_pending(ask_audit(request.tables, request.roles, request.config, progress), folder)
+                return None
+            result = audit_tables(request.tables, request.roles, request.config, progress)
+        save_audit(result, folder)
     return headline(result)
 
 

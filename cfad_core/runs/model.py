@@ -22,7 +22,7 @@ from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.evaluation.pair_table import worst_line
 
-Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+Status = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "interrupted"]
 WayOfChoosing = Literal["quantile", "score", "investigations"]
 
 ACTIVE: tuple[Status, ...] = ("queued", "running")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
+from cfad_core.audit.pending_files import FOLDER as PENDING
+from cfad_core.audit.pending_files import is_answered, is_pending
 from cfad_core.core.errors import CfadError, InvalidDataError
 from cfad_core.runs.index import Index
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
@@ -68,14 +70,19 @@ class Queue(Index):
         """The folder is complete."""
         self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics))
 
+    def wait(self, audit: str, worker: str | None = None) -> None:
+        """It waits for a detector's answers."""
+        self._end(audit, worker, "waiting", finished=None, stage="", progress=0.0)
+
     def stop(self, audit: str, status: Status, error: str = "", details: str = "", worker: str | None = None) -> None:
         """It ended as failed, cancelled or interrupted."""
         self._end(audit, worker, status, error=error, details=details)
 
     def clear_staged(self, audit: str) -> None:
         """Remove what a process that was killed had not finished writing."""
-        for staged in self.folder(audit).glob(".staged-*"):
-            shutil.rmtree(staged, ignore_errors=True)
+        for folder in (self.folder(audit), self.folder(audit) / PENDING):
+            for staged in folder.glob(".staged-*"):
+                shutil.rmtree(staged, ignore_errors=True)
 
     def request_cancel(self, audit: str) -> None:
         """Cancel a queued audit at once, and ask a running one to stop; others are left as they are."""
@@ -94,11 +101,14 @@ class Queue(Index):
         InvalidDataError
             If it is queued, running or done.
         """
+        self._put_into_queue(audit, ENDED_EARLY)
+
+    def _put_into_queue(self, audit: str, states: Sequence[Status]) -> None:
         fresh = {"status": "queued", "stage": "", "progress": 0.0, "cancel_requested": False}
         fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION}
         times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
         with self._engine.begin() as connection:
-            query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(ENDED_EARLY))
+            query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(states))
             again = connection.execute(query.values({**fresh, **times}).returning(AUDITS.c.id)).first()
             if again is not None:
                 connection.execute(sa.delete(REPORTS).where(REPORTS.c.audit == audit))
@@ -125,12 +135,17 @@ class Queue(Index):
         return interrupted
 
     def _settle(self, record: AuditRecord) -> bool:
-        """End a run whose worker is dead; returns whether its result is whole."""
+        """End a run whose worker is dead; returns whether what it made is whole."""
+        folder = self.folder(record.id)
         self.clear_staged(record.id)
+        if is_pending(folder) and not is_answered(folder):
+            self.wait(record.id, record.worker)
+            return True
         try:  # it may have died between its last file and its last word
-            self.finish(record.id, headline(load_audit(self.folder(record.id))), record.worker)
+            self.finish(record.id, headline(load_audit(folder)), record.worker)
         except CfadError:
-            shutil.rmtree(self.folder(record.id), ignore_errors=True)
+            if not is_pending(folder):  # answers stay: with them it is finished in a moment
+                shutil.rmtree(folder, ignore_errors=True)
             message = "The program ended while this audit was running. Start it again."
             self.stop(record.id, "interrupted", message, worker=record.worker)
             return False

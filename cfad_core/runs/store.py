@@ -24,13 +24,15 @@ import pandas as pd
 import sqlalchemy as sa
 
 from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
+from cfad_core.audit.pending_files import AnswerForm, is_pending, load_questions, save_answers
+from cfad_core.audit.questions import Questions
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known
-from cfad_core.runs.model import AUDITS, ChosenThreshold
+from cfad_core.runs.model import ACTIVE, AUDITS, ENDED_EARLY, ChosenThreshold
 from cfad_core.runs.queue import Queue
 
 
@@ -108,6 +110,39 @@ class Store(Queue):
     def table(self, name: str) -> pd.DataFrame:
         """A stored table, by its digest."""
         return load_parquet(self.table_path(name))
+
+    def questions(self, audit: str) -> Questions:
+        """The rows that a detector was asked to score.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If the audit asks no detector, or has not come so far.
+        """
+        record = self.get(audit)
+        if not is_pending(self.folder(audit)):
+            raise InvalidArtifactError(f"Audit '{audit}' ({record.name}) is {record.status} and has no rows to score.")
+        return load_questions(self.folder(audit))
+
+    def answer(self, audit: str, given: pd.DataFrame, form: AnswerForm) -> None:
+        """Take the scores of a detector that was asked, and put the audit into the queue to be finished.
+
+        An audit that was finished with other answers is finished anew.
+
+        Raises
+        ------
+        InvalidDataError
+            If the table does not answer the questions, or the audit is queued or running.
+        InvalidArtifactError
+            If the audit has no questions.
+        """
+        form.read(self.questions(audit), given)
+        with self._tables_lock():  # no second answer at the same time
+            if self.get(audit).status in ACTIVE:
+                raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; wait until it is done.")
+            save_answers(given, form, self.folder(audit))
+            (self.folder(audit) / "audit.json").unlink(missing_ok=True)  # of earlier answers
+            self._put_into_queue(audit, ("waiting", "done", *ENDED_EARLY))
 
     def rename(self, audit: str, name: str) -> None:
         self._change(audit, name=checked_name(name))

@@ -176,7 +176,7 @@ def test_bad_settings_are_refused(values: dict[str, Any], message: str) -> None:
 def test_unknown_settings_are_refused_and_the_known_ones_listed() -> None:
     message = (
         "Unknown setting of the audit: speed. Known: preset, methods, seed, quantile, scaling, categories, "
-        "test_share, bootstrap, knowledge, discovery, detector, baselines."
+        "test_share, bootstrap, knowledge, discovery, detector, baselines, asked."
     )
     with pytest.raises(InvalidConfigError, match=exactly(message)):
         AuditConfig.from_dict({"speed": 1})

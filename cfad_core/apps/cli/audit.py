@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfad_core.apps.cli.asked import add_asked, asked_by, audit_asked, finish_audit
+from cfad_core.apps.cli.jobs import run_job
 from cfad_core.apps.cli.options import Commands, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
 from cfad_core.apps.cli.sensitive import typed_attributes
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, preset
-from cfad_core.core.errors import CfadError, InvalidConfigError
+from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.files import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from cfad_core.audit.result import AuditResult
+    from cfad_core.core.progress import Progress
     from cfad_core.data.roles import ColumnRoles
 
 
@@ -28,9 +31,10 @@ def add_to(commands: Commands) -> None:
     add_roles(inspect)
 
     audit = commands.add_parser("audit", help="audit a table; write the audit folder and print a summary")
-    audit.set_defaults(run=_audit)
+    audit.set_defaults(run=_audit, refuse=audit.error)
     add_table(audit)
     add_roles(audit)
+    add_asked(audit)
     audit.add_argument("--test", type=Path, metavar="TABLE", help="people to judge; else a share of TABLE is held out")
     audit.add_argument(
         "--test-counterfactual", type=Path, metavar="TABLE", help="the true twins of --test, where they are known"
@@ -44,7 +48,7 @@ def add_to(commands: Commands) -> None:
     )
     add_methods(audit, DEFAULT_METHODS)
     add_settings(audit)
-    target = audit.add_mutually_exclusive_group(required=True)
+    target = audit.add_mutually_exclusive_group()
     target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
     target.add_argument("--save", metavar="NAME", help="keep it among the saved audits instead, under this name")
 
@@ -118,20 +122,35 @@ def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
     from cfad_core.data.roles import roles_of
 
     ignore = ignored if options.ignore is None else options.ignore
-    return roles_of(typed_attributes(options), options.label, options.anomaly, ignore)
+    score = getattr(options, "score_column", None)
+    return roles_of(typed_attributes(options), options.label, options.anomaly, ignore, score)
 
 
 def _audit(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
-    from cfad_core.audit.folder import save_audit
-    from cfad_core.audit.run import run_audit
+
+    if options.scores is not None:
+        with TerminalProgress() as progress:
+            result, place = finish_audit(options, progress)
+        print(f"{summary(result)}\n\nThe audit is {place}.")
+        return
+    if not options.sensitive:
+        options.refuse("the following arguments are required: --sensitive")
+    if options.out is None and options.save is None:
+        options.refuse("one of the arguments --out --save is required")
+    _audit_table(options)
+
+
+def _audit_table(options: argparse.Namespace) -> None:
+    from cfad_core.apps.cli.summary import summary
     from cfad_core.core.files import check_folder
     from cfad_core.data.readers import read_table
     from cfad_core.data.suggestions import suggest_roles, suggest_roots
 
+    asked = asked_by(options)
     if options.out is not None:
         check_folder(options.out)
-    tables = [None if path is None else read_table(path) for path in (options.test, options.test_counterfactual)]
+    test, truth = (None if path is None else read_table(path) for path in (options.test, options.test_counterfactual))
     table = read_table(options.table, sheet=options.sheet)
     suggestion = suggest_roles(table, options.sensitive, options.label)
     roles = _roles(options, suggestion.ignored)
@@ -139,25 +158,53 @@ def _audit(options: argparse.Namespace) -> None:
     knowledge, remarks = _knowledge(options, roles.sensitive_columns, roles.features(table), suggested)
     config = preset(
         options.preset,
-        methods=tuple(dict.fromkeys(options.methods)),
+        methods=() if options.no_methods else tuple(dict.fromkeys(options.methods)),
         seed=options.seed,
         categories=options.categories,
         subsamples=options.subsamples,
         knowledge=knowledge,
+        asked=asked,
     )
-    if options.save is not None:
-        result, place = _audit_in_store(options, table, roles, config, tables)
-    else:
-        with TerminalProgress() as progress:
-            result = run_audit(table, roles, config, progress, test=tables[0], test_counterfactual=tables[1])
-        save_audit(result, options.out)
-        place = f"in {options.out}"
-    print(summary(result))
+    with TerminalProgress() as progress:
+        result, place = _run(options, (table, test, truth), roles, config, progress)
+    if result is not None:
+        print(summary(result))
     if options.ignore is None and roles.ignore:
         print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
     for remark in remarks:
         print(remark)
-    print(f"\nThe audit is {place}.")
+    print(f"\nThe audit is {place}." if result is not None else f"\n{place}")
+
+
+def _run(
+    options: argparse.Namespace,
+    given: tuple[pd.DataFrame, pd.DataFrame | None, pd.DataFrame | None],
+    roles: ColumnRoles,
+    config: AuditConfig,
+    progress: Progress,
+) -> tuple[AuditResult | None, str]:
+    """The audit, and where it is; or what to do, if it waits for a detector's answers."""
+    from cfad_core.audit.folder import save_audit
+    from cfad_core.audit.run import run_audit
+    from cfad_core.data.findings import refuse_errors
+    from cfad_core.data.tables import Tables
+    from cfad_core.data.validation import validate
+
+    table, test, truth = given
+    if config.asked is not None:
+        refuse_errors(validate(table, roles, test).findings)
+        return audit_asked(options, Tables.of(*given), roles, config, progress)
+    if options.save is None:
+        result = run_audit(table, roles, config, progress, test=test, test_counterfactual=truth)
+        save_audit(result, options.out)
+        return result, f"in {options.out}"
+    from cfad_core.runs.store import Store
+
+    refuse_errors(validate(table, roles, test).findings)
+    with Store() as store:
+        audit = store.create(Tables.of(*given), roles, config, name=options.save, source=options.table.name)
+        run_job(store, audit, progress)
+        return store.result(audit), f"saved as {audit}"
 
 
 def _knowledge(
@@ -204,31 +251,3 @@ def _added(knowledge: Knowledge, options: argparse.Namespace) -> Knowledge:
         from_sensitive=tuple(dict.fromkeys([*knowledge.from_sensitive, *options.from_sensitive])),
         tiers=tuple(tuple(tier) for tier in options.tier) or knowledge.tiers,
     )
-
-
-def _audit_in_store(
-    options: argparse.Namespace,
-    table: pd.DataFrame,
-    roles: ColumnRoles,
-    config: AuditConfig,
-    tests: Sequence[pd.DataFrame | None],
-) -> tuple[AuditResult, str]:
-    """Run the audit as a job, in a process of its own."""
-    from cfad_core.data.findings import refuse_errors
-    from cfad_core.data.tables import Tables
-    from cfad_core.data.validation import validate
-    from cfad_core.runs.child import Child
-    from cfad_core.runs.executor import wait_for, work_on, worker_name
-    from cfad_core.runs.store import Store
-
-    refuse_errors(validate(table, roles, tests[0]).findings)
-    with Store() as store, TerminalProgress() as progress:
-        tables = Tables.of(table, *tests)
-        audit = store.create(tables, roles, config, name=options.save, source=options.table.name)
-        claimed = store.claim(worker_name(), audit)
-        if claimed is not None:
-            work_on(store, claimed, Child(), also=progress)
-        record = wait_for(store, audit)  # another program may have taken it
-        if record.status == "failed":
-            raise CfadError(record.error)
-        return store.result(audit), f"saved as {audit}"

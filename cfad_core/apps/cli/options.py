@@ -21,7 +21,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def add_roles(parser: argparse.ArgumentParser) -> None:
-    add_sensitive(parser, required=parser.prog.endswith("audit"))
+    add_sensitive(parser)
     parser.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")
     parser.add_argument("--anomaly", metavar="VALUE", help="the label's value that means anomaly")
     parser.add_argument(

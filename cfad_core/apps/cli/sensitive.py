@@ -28,10 +28,9 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...] | str, str], ...] = (
 )
 
 
-def add_sensitive(parser: argparse.ArgumentParser, required: bool) -> None:
+def add_sensitive(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sensitive",
-        required=required,
         nargs="+",
         metavar="COL",
         help="the column whose value is changed; or several",
