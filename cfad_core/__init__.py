@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cfad_core.audit.folder import load_audit, save_audit
+    from cfad_core.audit.gate import Check, Gate, check_gate
     from cfad_core.audit.group_report import GroupReport
     from cfad_core.audit.report import MethodReport
     from cfad_core.audit.result import AuditResult
@@ -30,13 +31,16 @@ _HOMES = {
     "AuditConfig": "cfad_core.core.config",
     "AuditResult": "cfad_core.audit.result",
     "CfadError": "cfad_core.core.errors",
+    "Check": "cfad_core.audit.gate",
     "ColumnRoles": "cfad_core.data.roles",
     "DetectorConfig": "cfad_core.core.config",
     "DiscoveryConfig": "cfad_core.core.config",
+    "Gate": "cfad_core.audit.gate",
     "GroupReport": "cfad_core.audit.group_report",
     "Knowledge": "cfad_core.core.config",
     "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
+    "check_gate": "cfad_core.audit.gate",
     "explain_rows": "cfad_core.audit.scoring",
     "generate_synthetic": "cfad_core.data.sets.synthetic",
     "load_audit": "cfad_core.audit.folder",
@@ -53,13 +57,16 @@ __all__ = [
     "AuditConfig",
     "AuditResult",
     "CfadError",
+    "Check",
     "ColumnRoles",
     "DetectorConfig",
     "DiscoveryConfig",
+    "Gate",
     "GroupReport",
     "Knowledge",
     "MethodReport",
     "Progress",
+    "check_gate",
     "explain_rows",
     "generate_synthetic",
     "load_audit",

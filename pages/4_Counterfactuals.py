@@ -10,9 +10,9 @@ from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.people import CHANGES, IMPLAUSIBLE, list_people
 from cfad_core.apps.dashboard.person import show_person
-from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.apps.dashboard.views import choose_twin, choose_view, otherwise
 from cfad_core.core.formats import number, percent
+from cfad_core.runs.model import operating_threshold
 
 frame.open_page("Counterfactuals")
 st.title("Counterfactuals")

@@ -8,9 +8,9 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.groups import show_groups_page
 from cfad_core.apps.dashboard.method_choice import choose_method
-from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.apps.dashboard.views import choose_view, view_of
 from cfad_core.core.formats import number
+from cfad_core.runs.model import operating_threshold
 
 frame.open_page("Groups")
 st.title("Groups")

@@ -46,6 +46,11 @@ def interval(values: Floats) -> Interval | None:
     return Interval(float(low), float(high))
 
 
+def bounds_name(models: int) -> str:
+    """What the bounds of so many models' values are: few have no 90 % interval."""
+    return "90 % interval" if models >= ENOUGH else "lowest to highest"
+
+
 def draw_people(people: int, seed: int, model: int) -> tuple[NDArray[np.int32], int]:
     """A model's own sample of the people: their positions (people,), and how often the unknown person changes in it.
 

@@ -30,7 +30,7 @@ def verdict(found: Evidence) -> str:
     the number may be besides: model error, or a matter of assumptions or of the graph; and whether the detector is
     fair only because it is useless. Without a path from the sensitive attribute nothing is said about the detector.
     """
-    doubts = _doubts(found)
+    doubts = failed_tests(found)
     if not found.sees_path and not found.known_truth:
         return _text([*_without_path(found, doubts), *_other_graphs(found), *_basis(found)])
     if found.ratio is None:
@@ -121,8 +121,8 @@ def _ends(low: float, high: float, *, exactly: bool = False) -> str:
 # Why the number may be wrong
 
 
-def _doubts(found: Evidence) -> list[str]:
-    """The tests that the model failed, each as a clause."""
+def failed_tests(found: Evidence) -> list[str]:
+    """The tests that the model failed, each as a clause; a verdict with any begins with *Not reliable*."""
     if not found.can_be_tested:
         return []
     doubts = []

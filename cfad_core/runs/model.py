@@ -235,6 +235,14 @@ class Report:
     at: float = 0.0
 
 
+def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -> tuple[float, str]:
+    """The threshold that pages, downloads and gates use, and its name: as saved with the audit, else its quantile."""
+    saved = record.threshold
+    if saved is not None and saved.method == method:
+        return saved.value, f"as saved, {saved.how}"
+    return result.report(method).threshold, f"quantile {result.config.quantile:g} of training scores"
+
+
 def headline(result: AuditResult) -> dict[str, Any]:
     """The metrics that lists show; ``worst_pairs`` only where there are more than two groups, or several attributes."""
     names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio")

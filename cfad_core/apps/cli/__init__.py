@@ -1,4 +1,4 @@
-"""inspect | audit | score | counterfactuals | graph | audits | synthesize | datasets | benchmark | demo."""
+"""inspect | audit | score | counterfactuals | graph | gate | audits | synthesize | datasets | benchmark | demo."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from cfad_core.apps.cli import audit, benchmark, data_sets, demo, graph, saved, score
+from cfad_core.apps.cli import audit, benchmark, data_sets, demo, gate, graph, saved, score
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import AuditCancelled, CfadError
 
 __all__ = ["TerminalProgress", "main"]
 
-_GROUPS = (audit, score, graph, data_sets, benchmark, saved, demo)  # as --help lists them
+_GROUPS = (audit, score, graph, gate, data_sets, benchmark, saved, demo)  # as --help lists them
 _USAGE_ERROR = 2
 _CANCELLED = 130
 _BROKEN_PIPE = 141  # as the shell's for a signal
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        options.run(options)
+        code: int | None = options.run(options)  # a gate's is 1 if a bound does not hold
         sys.stdout.flush()
     except (KeyboardInterrupt, AuditCancelled):
         kept = "nothing was written"
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in str(error).splitlines() or [type(error).__name__]:
             print(f"error: {line}", file=sys.stderr)
         return _USAGE_ERROR
-    return 0
+    return code or 0
 
 
 class _Parser(argparse.ArgumentParser):

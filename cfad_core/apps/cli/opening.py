@@ -9,18 +9,25 @@ from cfad_core.core.errors import InvalidArtifactError
 
 if TYPE_CHECKING:
     from cfad_core.audit.result import AuditResult
+    from cfad_core.runs.model import AuditRecord
 
 
 def open_audit(name: str) -> AuditResult:
     """A finished audit by its folder, or by its id among the saved ones."""
+    return open_recorded(name)[0]
+
+
+def open_recorded(name: str) -> tuple[AuditResult, AuditRecord | None]:
+    """The same with its record, which a folder has none of."""
     from cfad_core.audit.folder import load_audit
     from cfad_core.runs.store import Store
 
     if Path(name).exists():
-        return load_audit(Path(name))
+        return load_audit(Path(name)), None
     with Store() as store:
-        if name not in {record.id for record in store.find()}:
+        record = next((record for record in store.find() if record.id == name), None)
+        if record is None:
             raise InvalidArtifactError(
                 f"'{name}' is neither an audit folder nor the id of a saved audit; 'audits list' shows the ids."
             )
-        return store.result(name)
+        return store.result(name), record

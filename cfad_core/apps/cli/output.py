@@ -25,10 +25,10 @@ def span(found: Interval | None) -> str:
 
 def interval_kind(result: AuditResult) -> str:
     """What the bounds are: few subsamples have no 90 % interval."""
-    from cfad_core.evaluation.intervals import ENOUGH
+    from cfad_core.evaluation.intervals import bounds_name
 
     graphs = 0 if result.stability is None else len(result.stability.graphs)
-    return "90 % interval" if graphs >= ENOUGH else "lowest to highest"
+    return bounds_name(graphs)
 
 
 def aligned(rows: list[list[str]]) -> str:

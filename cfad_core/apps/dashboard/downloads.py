@@ -14,7 +14,6 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.services import people_table, result_of, store
-from cfad_core.apps.dashboard.thresholds import operating_threshold
 from cfad_core.apps.dashboard.views import is_simple, view_of
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.folder import graph_summary
@@ -22,7 +21,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.core.arrays import Floats
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.runs.archive import export_audit
-from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.model import AuditRecord, operating_threshold
 
 
 def offer_downloads(record: AuditRecord) -> None:

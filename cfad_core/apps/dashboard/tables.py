@@ -14,7 +14,7 @@ from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import SMALLEST_GROUP, percent
-from cfad_core.evaluation.intervals import ENOUGH
+from cfad_core.evaluation.intervals import bounds_name
 from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
 from cfad_core.runs.model import AuditRecord
 
@@ -111,7 +111,7 @@ def show_metrics(result: AuditResult, methods: Sequence[str] | None = None) -> N
 def interval_kind(result: AuditResult) -> str:
     """What the bounds are: few subsamples have no 90 % interval."""
     count = 0 if result.stability is None else len(result.stability.graphs)
-    return "90 % interval" if count >= ENOUGH else "lowest to highest"
+    return bounds_name(count)
 
 
 def kept_here(name: str, result: AuditResult) -> DeltaGenerator:

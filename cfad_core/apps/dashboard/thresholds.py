@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.audit.report import MethodReport
-from cfad_core.audit.result import AuditResult
 from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.metrics import GROUP_METRICS
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, Outcomes
 from cfad_core.figures import Tradeoff
-from cfad_core.runs.model import AuditRecord
 
 _DRAWN = ("flag_rate", "flag_rate_counterfactual", "true_positive_rate", "false_positive_rate")
 
@@ -23,14 +21,6 @@ def threshold_for(ascending: Floats, flagged: int) -> float:
     if flagged >= len(ascending):
         return float(np.nextafter(ascending[0], -np.inf))
     return float(ascending[len(ascending) - flagged - 1])
-
-
-def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -> tuple[float, str]:
-    """The threshold that pages and downloads use, and its name: as saved with the audit, else its quantile."""
-    saved = record.threshold
-    if saved is not None and saved.method == method:
-        return saved.value, f"as saved, {saved.how}"
-    return result.report(method).threshold, f"quantile {result.config.quantile:g} of training scores"
 
 
 def tradeoff(report: MethodReport, *, with_labels: bool, with_band: bool = False) -> Tradeoff:
