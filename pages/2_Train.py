@@ -10,6 +10,7 @@ from cfad_core.apps.dashboard.progress import finished_view, watch
 from cfad_core.apps.dashboard.settings import settings
 from cfad_core.apps.dashboard.state import draft
 from cfad_core.apps.dashboard.text import as_text
+from cfad_core.apps.dashboard.waiting import show_waiting
 from cfad_core.core.errors import CfadError
 
 frame.open_page("Train")
@@ -20,6 +21,8 @@ if audit is not None:
     frame.heading(record)
     if record.status in ("queued", "running"):
         watch(record.id)
+    elif record.status == "waiting":
+        show_waiting(record)
     elif record.status == "done":
         finished_view(record)
     else:

@@ -19,8 +19,8 @@ st.title("Counterfactuals")
 record, whole = frame.finished_audit()
 result = choose_view(record, whole)
 left, right = st.columns([1, 3.4]) if len(result.scores) < 4 else (st.container(), st.container())
-preferred = "ae" if record.threshold is None else record.threshold.method
-method = choose_method(result, f"method-{record.id}", preferred, left)
+saved = None if record.threshold is None else record.threshold.method
+method = choose_method(result, f"method-{record.id}", saved, left, usual="ae")
 choice = right.segmented_control(
     "People",
     [CHANGES, "whose score changes most", *([IMPLAUSIBLE] if result.stability is not None else []), "all", "by row"],

@@ -16,7 +16,7 @@ frame.open_page("Groups")
 st.title("Groups")
 record, whole = frame.finished_audit()
 result = choose_view(record, whole, pairs=False)
-method = choose_method(result, f"method-{record.id}", "cfad" if record.threshold is None else record.threshold.method)
+method = choose_method(result, f"method-{record.id}", None if record.threshold is None else record.threshold.method)
 threshold, how = operating_threshold(record, whole, method)
 st.caption(
     f"Threshold {number(threshold)} ({how}), {len(whole.people.row):,} people. Choose another one on the Threshold "

@@ -14,7 +14,7 @@ from cfad_core.detectors.adapter import ForeignDetector, fit_foreign, scoring
 from cfad_core.detectors.autoencoder import Autoencoder
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_range, alike_by_variance
 from cfad_core.detectors.rank import fit_rank
-from cfad_core.detectors.registry import METHOD_NAME, METHODS, RANK, check_known, module_of, needed
+from cfad_core.detectors.registry import METHODS, RANK, check_known, check_own_name, module_of, needed
 
 _FAIRNESS_WEIGHT = {"variance": 1.0, "range": 0.5}  # lambda by the scale of the inputs
 
@@ -66,11 +66,7 @@ def check_methods(config: AuditConfig, foreign: Mapping[str, Any], stages: Colle
     check_known(method for method in config.methods if method not in ranks)
     names = [*foreign, *(() if config.asked is None else (config.asked.name,))]
     for name in names:
-        if {name.casefold(), name.casefold().replace("-", "")} & {*METHODS, *stages} or not METHOD_NAME.fullmatch(name):
-            raise InvalidConfigError(
-                "A detector of your own needs a name of letters, digits, '_' and '-' that the audit does not use "
-                f"itself ({', '.join(METHODS)}, or a stage's); got '{name}'."
-            )
+        check_own_name(name, stages)
     if len(set(names)) < len(names):
         raise InvalidConfigError(f"Every detector needs a name of its own; '{names[-1]}' is there twice.")
     for detector in foreign.values():

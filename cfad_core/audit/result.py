@@ -176,6 +176,13 @@ class AuditResult:
         )
 
     @property
+    def threshold_rule(self) -> str:
+        """How thresholds were set, in a few words: ``0.95 quantile of training scores``."""
+        rule = f"{self.config.quantile:g} quantile of training scores"
+        owners = [method for method, scores in self.scores.items() if scores.threshold is not None]
+        return f"{rule} ({', '.join(owners)}: its owner's)" if owners else rule
+
+    @property
     def groups(self) -> dict[str, Bools]:
         """Which test people belong to each group."""
         return self.seen().groups if self.view is None else self.view.groups

@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.data.attributes import MAX_GROUPS, Attribute, settle
-from cfad_core.data.columns import as_numbers, as_texts
+from cfad_core.data.columns import as_numbers, as_texts, holds_booleans
 from cfad_core.data.kinds import MAX_LEVELS, kind_of
 from cfad_core.data.roles import ColumnRoles, roles_of
 
-Role = Literal["sensitive", "label", "feature", "ignore"]
+Role = Literal["sensitive", "label", "score", "feature", "ignore"]
+
+_SCORED = {"anomaly", "outlier", "fraud", "detector", "suspicion", "novelty"}  # beside the word score
 
 _NEARLY_CONSTANT = 0.995  # share of one value
 _MOSTLY_DISTINCT = 0.5
@@ -89,8 +91,8 @@ class Suggestion:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that had better be left out."""
-        return tuple(entry.column for entry in self.columns if entry.role == "ignore")
+        """Columns that had better be left out, and one that holds a detector's scores."""
+        return tuple(entry.column for entry in self.columns if entry.role in ("ignore", "score"))
 
 
 def suggest_roles(
@@ -104,7 +106,7 @@ def suggest_roles(
     others = {name: reason or ("is the label" if name == chosen_label else "") for name, reason in reasons.items()}
     named = None if given else _by_name(table, _SENSITIVE, others, _can_be_sensitive)
     chosen = given if named is None else [named]
-    columns = []
+    columns: list[ColumnSuggestion] = []
     for name, kind in kinds.items():
         role: Role = "ignore" if reasons[name] else "feature"
         reason = reasons[name]
@@ -112,12 +114,16 @@ def suggest_roles(
             role, reason = "sensitive", "" if given else "is named so"
         elif name == chosen_label:
             role, reason = "label", "" if label else "is named so, and has two values"
+        elif not reasons[name] and _looks_like_score(table[name], kind):
+            is_first = all(entry.role != "score" for entry in columns)
+            role, reason = "score" if is_first else "ignore", "is named like what a detector says of people"
         columns.append(ColumnSuggestion(name, kind, role, reason))
     roles = None
     if chosen and set(chosen) <= set(kinds):
         ignore = tuple(entry.column for entry in columns if entry.role == "ignore")
         anomaly = suggest_anomaly(table[chosen_label]) if chosen_label in kinds else None
-        roles = roles_of([suggest_attribute(table[name]) for name in chosen], chosen_label, anomaly, ignore)
+        score = next((entry.column for entry in columns if entry.role == "score"), None)
+        roles = roles_of([suggest_attribute(table[name]) for name in chosen], chosen_label, anomaly, ignore, score)
     return Suggestion(tuple(columns), roles)
 
 
@@ -214,6 +220,12 @@ def _can_be_sensitive(column: pd.Series[Any]) -> bool:
 
 def _can_be_label(column: pd.Series[Any]) -> bool:
     return int(column.nunique()) == 2
+
+
+def _looks_like_score(column: pd.Series[Any], kind: str) -> bool:
+    words = _words(str(column.name))
+    named = "flagged" in words or ("score" in words and bool(words & _SCORED))
+    return named and (kind == "number" or holds_booleans(column))
 
 
 def _words(name: str) -> set[str]:

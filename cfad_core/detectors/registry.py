@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -213,6 +213,20 @@ def check_known(methods: Iterable[str]) -> None:
     unknown = [method for method in methods if method not in METHODS]
     if unknown:
         raise InvalidConfigError(f"Unknown method: {', '.join(unknown)}. Known: {', '.join(METHODS)}.")
+
+
+def check_own_name(name: str, taken: Collection[str] = ()) -> None:
+    """Refuse a name that a detector of somebody's own cannot have.
+
+    Raises
+    ------
+    InvalidConfigError
+    """
+    if {name.casefold(), name.casefold().replace("-", "")} & {*METHODS, *taken} or not METHOD_NAME.fullmatch(name):
+        raise InvalidConfigError(
+            "A detector of your own needs a name of letters, digits, '_' and '-' that the audit does not use "
+            f"itself ({', '.join(METHODS)}, or a stage's); got '{name}'."
+        )
 
 
 def needed(methods: Iterable[str]) -> list[str]:

@@ -31,7 +31,7 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
-from cfad_core.detectors.registry import check_known
+from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs.model import ACTIVE, AUDITS, ENDED_EARLY, ChosenThreshold
 from cfad_core.runs.queue import Queue
 
@@ -67,6 +67,8 @@ class Store(Queue):
             If the table does not have these roles, the name is empty, or there is no such method.
         """
         check_known(config.methods)
+        if config.asked is not None:
+            check_own_name(config.asked.name)
         row = {
             "id": secrets.token_hex(6),
             "name": checked_name(name),
@@ -110,6 +112,10 @@ class Store(Queue):
     def table(self, name: str) -> pd.DataFrame:
         """A stored table, by its digest."""
         return load_parquet(self.table_path(name))
+
+    def has_questions(self, audit: str) -> bool:
+        """Whether a detector was asked to score rows of this audit."""
+        return is_pending(self.folder(audit))
 
     def questions(self, audit: str) -> Questions:
         """The rows that a detector was asked to score.

@@ -121,8 +121,8 @@ def _listed(names: Sequence[str]) -> str:
 def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
     from cfad_core.data.roles import roles_of
 
-    ignore = ignored if options.ignore is None else options.ignore
     score = getattr(options, "score_column", None)
+    ignore = [name for name in ignored if name != score] if options.ignore is None else options.ignore
     return roles_of(typed_attributes(options), options.label, options.anomaly, ignore, score)
 
 

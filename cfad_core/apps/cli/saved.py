@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.options import Commands
 from cfad_core.apps.cli.output import aligned
+
+if TYPE_CHECKING:
+    from cfad_core.runs.model import AuditRecord
 
 
 def add_to(commands: Commands) -> None:
@@ -46,7 +50,7 @@ def _list_audits(options: argparse.Namespace) -> None:
         [
             record.id,
             _moment(record.created),
-            f"{record.status}, older version" if record.is_of_older_engine else record.status,
+            _status(record),
             f"{record.progress:.0%}",
             record.roles.sensitive_name,
             record.name,
@@ -117,6 +121,12 @@ def _import_audit(options: argparse.Namespace) -> None:
 
     with Store() as store:
         print(f"The audit is saved as {import_audit(store, options.file)}.")
+
+
+def _status(record: AuditRecord) -> str:
+    if record.status == "waiting":
+        return "waiting for scores"
+    return f"{record.status}, older version" if record.is_of_older_engine else record.status
 
 
 def _moment(seconds: float) -> str:

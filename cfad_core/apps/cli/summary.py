@@ -23,10 +23,7 @@ def people(result: AuditResult) -> str:
     """Who was judged, and what the sensitive attributes affect."""
     counts = [_sizes(result, one) for one in result.plan.comparisons if not one.is_joint]
     among = "" if len(counts) > 1 else f" ({counts[0]})"
-    lines = [
-        f"{len(result.people.row)} people judged{among}, threshold = {result.config.quantile:g} quantile of training "
-        "scores."
-    ]
+    lines = [f"{len(result.people.row)} people judged{among}, threshold = {result.threshold_rule}."]
     for name, sizes in zip(result.model.attributes, counts, strict=True):
         affected = result.model.affected_by([name])
         who = f"'{name}'" if len(counts) == 1 else f"'{name}' ({sizes})"

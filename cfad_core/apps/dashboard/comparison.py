@@ -78,7 +78,7 @@ def missing(found: Mapping[float, AuditRecord], setting: str) -> list[float]:
 def run_variants(record: AuditRecord, setting: str) -> None:
     """Put what is missing of the usual values of a setting into the queue."""
     for value in missing(variants(record, setting), setting):
-        config = record.config.replace(methods=("cfad", "twin")).with_detector(**{setting: value})
+        config = record.config.replace(methods=("cfad", "twin"), asked=None).with_detector(**{setting: value})
         again(record.id, config, f"{record.name} ({SETTING_NAMES[setting]} {value:g})")
 
 

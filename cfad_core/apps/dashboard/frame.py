@@ -27,11 +27,13 @@ METHODS_PAGE, SAVED = "pages/8_Methods.py", "pages/9_Saved_audits.py"
 STATUS_WORDS: dict[Status, str] = {
     "queued": "is waiting in the queue",
     "running": "is running",
+    "waiting": "waits for the scores of a detector",
     "done": "is done",
     "failed": "failed",
     "cancelled": "was cancelled",
     "interrupted": "was interrupted",
 }
+STATUS_NAMES: dict[Status, str] = {"waiting": "waiting for scores"}  # where the word alone says too little
 VIEW = "groups"  # in the address: which groups the page is about
 _LISTED = 50
 _NAMED = 6  # groups of an attribute
@@ -155,6 +157,10 @@ def show_state(record: AuditRecord) -> None:
         left = f" About {duration(record.seconds_left)} left." if record.seconds_left else ""
         st.info(f"{name}{left} Its results will be here.")
         st.page_link(TRAIN, label="Watch it")
+        return
+    if record.status == "waiting":
+        st.info(f"{name} Its results will be here once they are uploaded.")
+        st.page_link(TRAIN, label="Get the rows to score, and upload the scores")
         return
     if record.status == "failed":
         st.error(name)

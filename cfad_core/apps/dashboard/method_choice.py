@@ -14,10 +14,13 @@ from cfad_core.detectors.registry import METHODS, RANK, help_of, label_of, plain
 _IN_A_ROW = 5
 
 
-def choose_method(result: AuditResult, key: str, preferred: str = "cfad", place: DeltaGenerator | None = None) -> str:
-    """One of the methods; at first the preferred one, if the audit has it."""
+def choose_method(
+    result: AuditResult, key: str, saved: str | None = None, place: DeltaGenerator | None = None, usual: str = "cfad"
+) -> str:
+    """One of the methods; at first that of the saved threshold, the user's own detector, or else the usual one."""
     methods = list(result.scores)
-    first = preferred if preferred in methods else methods[0]
+    own = None if result.asked is None else result.asked.name
+    first = next((method for method in (saved, own, usual) if method in methods), methods[0])
     chosen = (st if place is None else place).segmented_control(
         "Method", methods, default=first, format_func=label_of, required=True, key=key, help=HELP["method"]
     )

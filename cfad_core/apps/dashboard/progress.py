@@ -11,8 +11,10 @@ from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import show_metrics
+from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import choose_evidence, show_verdicts
 from cfad_core.apps.dashboard.views import choose_view, otherwise
+from cfad_core.apps.dashboard.waiting import answer_again
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
@@ -119,9 +121,11 @@ def finished_view(record: AuditRecord) -> None:
     show_metrics(result)
     judges = "their true twins" if result.people.truth is not None else "causal models that no detector knows"
     st.caption(
-        f"{len(result.people.row):,} people judged, threshold at the {result.config.quantile:g} quantile of training "
-        f"scores. *outcome changes*: share of people whose outcome would change, {otherwise(result)}, by {judges}."
+        f"{len(result.people.row):,} people judged, threshold at the {result.threshold_rule}. *outcome changes*: share of people whose outcome would change, {otherwise(result)}, by {judges}."
     )
+    if result.asked is not None and store().has_questions(record.id):
+        with st.expander(f"Other scores of {as_text(result.asked.name)}"):
+            answer_again(record)
     with st.expander("Run it again"):
         run_with_seeds(record)
     others = [finding for finding in result.findings if finding.code != OLDER_ENGINE]
@@ -155,4 +159,5 @@ def run_with_seeds(record: AuditRecord) -> None:
         seeds = [seed for seed in range(len(taken) + count) if seed not in taken][:count]
         for seed in seeds:
             again(record.id, record.config.replace(seed=seed), f"{record.name} (seed {seed})")
-        st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.")
+        waits = "" if record.config.asked is None else " Each of them will wait for scores of its own rows."
+        st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.{waits}")

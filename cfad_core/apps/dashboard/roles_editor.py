@@ -22,7 +22,7 @@ from cfad_core.data.roles import MAX_ATTRIBUTES, ColumnRoles, roles_of, state_co
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_attribute, suggest_roles
 from cfad_core.data.validation import MIN_TRAINING_ROWS
 
-_ROLES = ["feature", "sensitive", "label", "ignore"]
+_ROLES = ["feature", "sensitive", "label", "score", "ignore"]
 # Findings that are alike but for their column, in one line
 _ALIKE = {
     "missing": "Columns with missing cells, which are filled with the median or are a category of their own",
@@ -38,7 +38,7 @@ def edit_roles(draft: Draft) -> ColumnRoles | None:
     """The roles as the person sets them; None while they are incomplete."""
     suggestion = _suggest(draft.key, draft.table)
     columns = _edit_columns(draft, suggestion)
-    if not 1 <= len(columns["sensitive"]) <= MAX_ATTRIBUTES or len(columns["label"]) > 1:
+    if not 1 <= len(columns["sensitive"]) <= MAX_ATTRIBUTES or max(len(columns["label"]), len(columns["score"])) > 1:
         _ask_to_complete(columns, len(draft.table))
         return None
     sensitive, label = columns["sensitive"], next(iter(columns["label"]), None)
@@ -47,7 +47,8 @@ def edit_roles(draft: Draft) -> ColumnRoles | None:
         attributes = _choose_groups(draft, sensitive)
     with right:
         anomaly = _choose_anomaly(draft, label)
-    return None if len(attributes) < len(sensitive) else roles_of(attributes, label, anomaly, columns["ignore"])
+    score = next(iter(columns["score"]), None)
+    return None if len(attributes) < len(sensitive) else roles_of(attributes, label, anomaly, columns["ignore"], score)
 
 
 @st.cache_data(show_spinner="Looking at the columns ...", max_entries=8)
@@ -61,7 +62,8 @@ def _edit_columns(draft: Draft, suggestion: Suggestion) -> dict[str, list[str]]:
     st.caption(
         "Suggested from names and contents; change what is wrong. One column is **sensitive**, or up to "
         f"{MAX_ATTRIBUTES} are: the audit asks what would change had a person belonged to another group. A "
-        "**label** says who really was an anomaly, if you know. **Ignore** what is not a property of a person."
+        "**label** says who really was an anomaly, if you know. A **score** (or a flag, 0 or 1) is what a detector that "
+        "you have says of each person. **Ignore** what is not a property of a person."
     )
     rows = pd.DataFrame(
         {
@@ -89,8 +91,9 @@ def _roles_now(draft: Draft, suggestion: Suggestion) -> dict[str, str]:
         return {entry.column: entry.role for entry in suggestion.columns}
     chosen = dict.fromkeys(draft.roles.features(draft.table), "feature") | dict.fromkeys(draft.roles.ignore, "ignore")
     chosen |= dict.fromkeys(draft.roles.sensitive_columns, "sensitive")
-    if draft.roles.label is not None:
-        chosen[draft.roles.label] = "label"
+    for role, column in (("label", draft.roles.label), ("score", draft.roles.score)):
+        if column is not None:
+            chosen[column] = role
     return chosen
 
 
@@ -102,8 +105,9 @@ def _ask_to_complete(columns: dict[str, list[str]], rows: int) -> None:
         st.warning("Choose the sensitive column: click its cell under 'role', and pick 'sensitive'.")
     elif len(columns["sensitive"]) > MAX_ATTRIBUTES:
         st.warning(f"At most {MAX_ATTRIBUTES} columns can be sensitive; now {len(columns['sensitive'])} are.")
-    if len(columns["label"]) > 1:
-        st.warning(f"One column can be the label; now {len(columns['label'])} are.")
+    for role, what in (("label", "be the label"), ("score", "hold the scores of your detector")):
+        if len(columns[role]) > 1:
+            st.warning(f"One column can {what}; now {len(columns[role])} are to.")
 
 
 def _choose_groups(draft: Draft, columns: Sequence[str]) -> list[Attribute]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from cfad_core.apps.dashboard.asked_settings import choose_asked
 from cfad_core.apps.dashboard.causes import choose_for
 from cfad_core.apps.dashboard.knowledge import upload_knowledge
 from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods
@@ -28,7 +29,11 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
         help="Paper: the graph autoencoder and the settings of its authors (DCFOD with one cluster, FairOD without its "
         "fairness losses); slower.",
     )
-    base = preset(kind).replace(methods=_choose_methods())
+    asked = choose_asked(now)
+    if asked is not None and kind == "paper":
+        st.error("Your detector can only score people who could be real; the paper's twins need not be. Choose fast.")
+        return name, None
+    base = preset(kind).replace(methods=_choose_methods(needed=asked is None), asked=asked)
     with st.expander("Settings that matter"):
         config = _choose_training(base)
         subsamples = _choose_subsamples(base.subsamples)
@@ -109,12 +114,12 @@ def _choose_knowledge(now: Draft) -> Knowledge | None:
     return None if upload.refused else chosen
 
 
-def _choose_methods() -> tuple[str, ...]:
-    """A tick box for each method; CFAD's way comes ticked."""
-    st.markdown("**Methods to audit**")
+def _choose_methods(*, needed: bool) -> tuple[str, ...]:
+    """A tick box for each method; CFAD's way comes ticked. None need be where another detector is audited."""
+    st.markdown("**Methods to audit**" if needed else "**Methods to compare it with**")
     ticked = tick_methods(plain_methods(), DEFAULT_METHODS, lambda name: f"method-{name}")
     ticked += choose_ranks((), "method-ranks")
-    if not ticked:
+    if not ticked and needed:
         st.info("Tick at least one method to go on.")
         st.stop()
     for name in ticked:

@@ -14,11 +14,14 @@ from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import SMALLEST_GROUP, percent
+from cfad_core.detectors.registry import METHODS
 from cfad_core.evaluation.intervals import bounds_name
 from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
 from cfad_core.runs.model import AuditRecord
 
-_VERDICT_HELP = f"{HELP['verdict']} Of CFAD, if the audit has it, at the audit's own threshold."
+_VERDICT_HELP = (
+    f"{HELP['verdict']} Of your own detector, or else of CFAD, if the audit has it, at the audit's own threshold."
+)
 
 
 def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRecord | None:
@@ -27,7 +30,7 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         {
             "name": record.name,
             "verdict": verdict(record),
-            "status": record.status,
+            "status": frame.STATUS_NAMES.get(record.status, record.status),
             "source": record.source,
             "created": datetime.fromtimestamp(record.created),
         }
@@ -61,7 +64,8 @@ def verdict(record: AuditRecord) -> str:
         return ""
     if record.is_of_older_engine:  # the numbers that were stored then are others than those its pages show now
         return "Made by an older version: run it again."
-    chosen = record.metrics.get("cfad") or next(iter(record.metrics.values()))
+    own = next((method for method in record.metrics if method not in METHODS), "cfad")
+    chosen = record.metrics.get(own) or next(iter(record.metrics.values()))
     return " ".join([str(chosen.get("verdict", "")), *map(str, chosen.get("worst_pairs", {}).values())])
 
 

@@ -25,7 +25,7 @@ def choose(record: AuditRecord, result: AuditResult) -> ChosenThreshold:
     else:  # their names need a line of their own
         left = st.container()
         middle, right = st.columns([1.4, 3])
-    method = choose_method(result, f"method-{record.id}", "cfad" if saved is None else saved.method, left)
+    method = choose_method(result, f"method-{record.id}", None if saved is None else saved.method, left)
     ways: list[WayOfChoosing] = list(get_args(WayOfChoosing))
     by = middle.segmented_control(
         "Choose by", ways, default="quantile" if saved is None else saved.by, required=True, key=f"by-{record.id}"

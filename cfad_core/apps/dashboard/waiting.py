@@ -1,0 +1,183 @@
+"""An audit that waits for the scores of a detector: the rows to score, and the way its answers come back."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import streamlit as st
+
+from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.model_upload import score_with_upload
+from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.text import as_text
+from cfad_core.audit.answers import Answers, Door, score_column, suggest_meaning
+from cfad_core.audit.pending_files import AnswerForm, load_labels
+from cfad_core.audit.questions import Questions
+from cfad_core.core.errors import CfadError, InvalidDataError
+from cfad_core.data.readers import SUFFIXES, read_table
+from cfad_core.detectors.adapter import Meaning
+from cfad_core.runs.model import AuditRecord
+
+_MEANINGS: dict[Meaning, str] = {"anomalous": "odd: more likely to be flagged", "normal": "normal"}
+
+
+def show_waiting(record: AuditRecord) -> None:
+    """What to do, step by step."""
+    st.success("The causal model is learned. Now your detector has to score the rows below.")
+    answer_again(record)
+    st.caption("You can close this page: the audit waits, and its address brings you back, in any browser.")
+
+
+def answer_again(record: AuditRecord) -> None:
+    """The rows to score, and where the scores are uploaded."""
+    try:
+        questions = _questions(record.id, str(store().home))
+    except CfadError as error:
+        st.error(as_text(error, 500))
+        return
+    _offer_rows(record, questions)
+    scores, model = st.tabs(["2. Upload the scores", "or: upload the detector as an ONNX file"])
+    with scores:
+        given = _uploaded_scores(record, questions)
+        if given is not None:
+            _confirm(record, questions, given, "file")
+    with model:
+        scored = score_with_upload(record, questions)
+        if scored is not None:
+            _confirm(record, questions, scored, "onnx")
+
+
+@st.cache_resource(show_spinner="Loading the rows to score ...", max_entries=2)
+def _questions(audit: str, home: str) -> Questions:  # noqa: ARG001 - the key
+    return store().questions(audit)
+
+
+def _offer_rows(record: AuditRecord, questions: Questions) -> None:
+    st.markdown("**1. Score these rows**")
+    st.markdown(
+        f"{len(questions.batch):,} rows: people and twins of them in no order, so that nobody can know which is which; "
+        f"{questions.repeated:,} of the {questions.rows:,} different rows are there twice, to see whether the detector "
+        "answers the same row in the same way. Score all of them **in one batch**."
+    )
+    for remark in questions.remarks:
+        st.caption(as_text(remark, 500))
+    csv, parquet, _ = st.columns(3)
+    csv.download_button(
+        "Rows to score (CSV)",
+        lambda: questions.batch.to_csv(index=False).encode("utf-8"),
+        f"{record.id}-to_score.csv",
+        "text/csv",
+        width="stretch",
+        on_click="ignore",
+        key=f"to-score-csv-{record.id}",
+    )
+    parquet.download_button(
+        "Rows to score (Parquet)",
+        lambda: _parquet(questions.batch),
+        f"{record.id}-to_score.parquet",
+        "application/octet-stream",
+        width="stretch",
+        on_click="ignore",
+        key=f"to-score-parquet-{record.id}",
+    )
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    table.to_parquet(stream, index=False)
+    return stream.getvalue()
+
+
+def _uploaded_scores(record: AuditRecord, questions: Questions) -> pd.DataFrame | None:
+    """The ids and scores of a file."""
+    file = st.file_uploader(
+        f"A table with the column {as_text(questions.id_column)} as it is, and the scores (or flags, 0 and 1)",
+        type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
+        key=f"answers-{record.id}",
+    )
+    if file is None:
+        return None
+    try:
+        with st.spinner("Reading ..."):
+            given = read_table(file.getvalue(), name=file.name).rename(columns=str)
+        column = _score_column(record, questions, list(given.columns))
+    except CfadError as error:
+        st.error(as_text(error, 500))
+        return None
+    except Exception:  # whatever a file may hold, the page says so
+        st.error("This file holds no table that can be read, whatever its name says. Save it as CSV or Parquet.")
+        return None
+    kept = [name for name in (questions.id_column, column) if name in given.columns]
+    return given[kept].rename(columns={column: "score"})
+
+
+def _score_column(record: AuditRecord, questions: Questions, columns: list[str]) -> str:
+    """Which column holds the scores; asked where several could."""
+    try:
+        return score_column(questions, columns)
+    except InvalidDataError:
+        choices = [name for name in columns if name not in questions.batch.columns]
+        if len(choices) < 2:
+            raise
+        return st.selectbox("Which column holds the scores?", choices, key=f"answer-column-{record.id}")
+
+
+def _confirm(record: AuditRecord, questions: Questions, given: pd.DataFrame, door: Door) -> None:
+    """What the scores mean, as the person says; then the audit goes on."""
+    try:
+        answers = AnswerForm("anomalous", column="score", door=door).read(questions, given)
+    except CfadError as error:
+        for line in str(error).splitlines():
+            st.error(as_text(line, 500))
+        return
+    _say_what_came(questions, answers)
+    guess, auc = suggest_meaning(questions, answers, load_labels(store().folder(record.id)))
+    meanings = list(_MEANINGS)
+    meaning = st.radio(
+        "A flag (1) means" if answers.are_flags else "A high score means",
+        meanings,
+        index=None if guess is None and not answers.are_flags else meanings.index(guess or "anomalous"),
+        format_func=lambda one: _MEANINGS[one],
+        horizontal=True,
+        key=f"meaning-{door}-{record.id}",
+    )
+    if guess is not None:
+        st.caption(
+            f"The labels suggest: {_MEANINGS[guess]}. So read, the scores rank labelled anomalies above others in "
+            f"{auc:.0%} of all pairs."
+        )
+    threshold = None
+    if not answers.are_flags:
+        threshold = st.number_input(
+            "Threshold of the detector, if it has one",
+            value=None,
+            placeholder=f"none: the {record.config.quantile:g} quantile of its scores of training rows",
+            format="%g",
+            key=f"owners-{door}-{record.id}",
+            help=HELP["threshold"],
+        )
+    if st.button("Finish the audit", type="primary", disabled=meaning is None, key=f"finish-{door}-{record.id}"):
+        assert meaning is not None
+        try:
+            store().answer(record.id, given, AnswerForm(meaning, threshold, "score", door))
+        except CfadError as error:
+            st.error(as_text(error, 500))
+        else:
+            st.rerun()
+
+
+def _say_what_came(questions: Questions, answers: Answers) -> None:
+    what = "flags" if answers.are_flags else "scores"
+    st.success(f"Every one of the {len(questions.batch):,} rows has one answer ({what}).")
+    if answers.differing:
+        st.warning(
+            f"Of {len(answers.twice):,} rows that were asked about twice, {answers.differing:,} got two different "
+            "answers. Outcomes that change by the detector's own noise, or by the order of the rows, will count as "
+            "changed."
+        )
+    if answers.unlike_known:
+        st.warning(
+            f"For {answers.unlike_known:,} of {len(answers.known):,} people, the answer is not the score that the table "
+            "has. Is it the same version of the detector, with the same preparation of its inputs?"
+        )
