@@ -31,10 +31,13 @@ ROOMS: dict[str, set[str]] = {
     "apps": {*AUDIT, "runs", "figures", "paper"},
 }
 # By library, the only places that may import it
-HOMES = {"streamlit": "apps/dashboard", "plotly": "figures", "kaleido": "figures", "sqlalchemy": "runs"}
+HOMES = {
+    **{"streamlit": "apps/dashboard", "plotly": "figures", "kaleido": "figures", "sqlalchemy": "runs"},
+    **{"onnx": "runs", "onnxruntime": "runs"},
+}
 HEAVY = {
     *{"torch", "pandas", "scipy", "sklearn", "pyarrow", "plotly", "kaleido", "streamlit", "networkx"},
-    *{"dask", "distributed", "sqlalchemy", "alembic", "fairlearn"},
+    *{"dask", "distributed", "sqlalchemy", "alembic", "fairlearn", "onnx", "onnxruntime"},
 }
 LONGEST_FUNCTION, LONGEST_MODULE, LONGEST_PAGE = 40, 400, 150  # lines; of a function without its docstring
 SOURCES = sorted(

@@ -27,4 +27,9 @@ class AuditCancelled(CfadError):  # noqa: N818 - not an error, but an end that w
 
 
 class WorkerDied(CfadError):  # noqa: N818 - what happened, not what was wrong
-    """A process that was computing ended without an answer."""
+    """A process that was computing ended without an answer.
+
+    ``code`` is what it ended with, where it did: its exit code, or minus the number of a signal.
+    """
+
+    code: int | None = None

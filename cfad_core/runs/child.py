@@ -30,11 +30,18 @@ from cfad_core.core.progress import Progress
 _GRACE = 1.0  # seconds to stop by oneself
 _LOOK = 0.1  # seconds between two looks at whether to stop
 _REPORTS_A_SECOND = 10.0
+_LONGEST = 2**28  # characters of an answer
+_PLAIN = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH")
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 
 def run_in_child(
-    function: str, arguments: Mapping[str, Any], progress: Progress | None = None, *, threads: int | None = None
+    function: str,
+    arguments: Mapping[str, Any],
+    progress: Progress | None = None,
+    *,
+    threads: int | None = None,
+    folder: Path | None = None,
 ) -> Any:
     """Call ``function(progress=..., **arguments)`` in a child process and return what it returns.
 
@@ -44,6 +51,7 @@ def run_in_child(
     arguments : JSON-able, as is what the function returns
     progress : hears the child's reports, and may ask it to stop
     threads : that the child computes with; all cores by default
+    folder : that the child works in; it then knows nothing of this process's environment
 
     Raises
     ------
@@ -52,7 +60,7 @@ def run_in_child(
     CfadError
         Whatever the function raised; ``WorkerDied`` if the process ended without an answer.
     """
-    with Child(threads) as child:
+    with Child(threads, folder=folder) as child:
         return child.run(function, arguments, progress)
 
 
@@ -63,11 +71,12 @@ class Child:
     ----------
     threads : that it computes with; all cores by default
     warm : modules that it imports while it waits
+    folder : as in ``run_in_child``
     """
 
-    def __init__(self, threads: int | None = None, warm: Sequence[str] = ()) -> None:
+    def __init__(self, threads: int | None = None, warm: Sequence[str] = (), folder: Path | None = None) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
-        self._process = _start(threads, warm, self._log)
+        self._process = _start(threads, warm, self._log, folder)
 
     def __enter__(self) -> Child:
         return self
@@ -107,7 +116,7 @@ def _watch(
         if line is None:
             raise _obituary(process.wait(), asked is not None, stage, log)
         if line:
-            message = json.loads(line)
+            message = _understand(line)
             if "stage" in message:
                 stage = message["stage"]
                 if asked is None:
@@ -123,8 +132,9 @@ def _watch(
             raise AuditCancelled(f"The audit was cancelled during '{stage}'. Nothing was saved.")
 
 
-def _start(threads: int | None, warm: Sequence[str], log: IO[bytes]) -> subprocess.Popen[str]:
-    environment = dict(os.environ)
+def _start(threads: int | None, warm: Sequence[str], log: IO[bytes], folder: Path | None) -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items() if folder is None or name in _PLAIN}
+    environment["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime reports to its maker otherwise, from its import on
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_PACKAGE_PARENT), environment.get("PYTHONPATH")]))
     if threads is not None:
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -136,13 +146,15 @@ def _start(threads: int | None, warm: Sequence[str], log: IO[bytes]) -> subproce
         stderr=log,
         text=True,
         encoding="utf-8",
+        errors="replace",
         env=environment,
+        cwd=folder,
         start_new_session=True,  # Ctrl-C is the parent's business
     )
 
 
 def _read(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
-    for line in stream:
+    while line := stream.readline(_LONGEST):
         lines.put(line)
     lines.put(None)
 
@@ -156,9 +168,22 @@ def _tell(process: subprocess.Popen[str], message: Any) -> None:
         pass  # it died; the end of its output says so
 
 
+def _understand(line: str) -> dict[str, Any]:
+    try:
+        message: dict[str, Any] = json.loads(line)
+        if {"stage", "step", "total", "values"} <= message.keys() or "result" in message:
+            return message
+        return {**message, "error": str(message["error"]), "message": str(message["message"])}
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+        raise WorkerDied(
+            "The process that computed this gave an answer that makes no sense. Start it again."
+        ) from error
+
+
 def _error(message: Mapping[str, Any]) -> CfadError:
     kind = getattr(errors, message["error"], CfadError)
-    error: CfadError = kind(message["message"])
+    is_ours = isinstance(kind, type) and issubclass(kind, CfadError)
+    error: CfadError = (kind if is_ours else CfadError)(message["message"])
     error.details = message.get("details", "")
     return error
 
@@ -173,6 +198,7 @@ def _obituary(code: int, was_asked: bool, stage: str, log: IO[bytes]) -> CfadErr
         reason = f"ended unexpectedly ({'signal' if code < 0 else 'exit code'} {abs(code)})"
         remedy = "Start it again; if it happens once more, report it with the details."
     error = WorkerDied(f"The process that computed this {reason}, during '{stage}'. {remedy}")
+    error.code = code
     log.seek(0)
     error.details = log.read()[-4000:].decode("utf-8", errors="replace")
     return error

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
@@ -59,3 +62,116 @@ def ignore_everything(progress: Progress) -> None:
 def orphan_maker() -> None:
     """Run by a process that is to be killed."""
     run_in_child("tests.runs.children:ignore_everything", {})
+
+
+def try_everything(progress: Progress, folder: str) -> dict[str, str]:
+    """What a limited process is not allowed, and how each attempt ends. Nothing is imported after the limits."""
+    import ctypes
+    import mmap
+    import resource
+    import socket
+
+    from cfad_core.runs.limits import limit_process
+
+    there, new = Path(folder) / "there", Path(folder) / "new"
+    libc, ready, threads = ctypes.CDLL(None, use_errno=True), socket.socket(socket.AF_UNIX), []
+
+    def call(number: int, *values: int) -> None:
+        if libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, values)) < 0:
+            raise OSError(ctypes.get_errno(), "refused")
+
+    attempts: dict[str, Callable[[], object]] = {
+        "socket": socket.socket,
+        "connect": lambda: ready.connect(str(there)),  # a socket from before
+        "local socket": lambda: socket.socket(socket.AF_UNIX),
+        "pair of sockets": socket.socketpair,
+        "write a file": lambda: os.open(new, os.O_WRONLY | os.O_CREAT),
+        "read a file": lambda: os.open(there, os.O_RDONLY),
+        "look at a file": there.stat,
+        "list a folder": lambda: list(Path(folder).iterdir()),
+        "delete a file": there.unlink,
+        "rename a file": lambda: there.rename(new),
+        "make a folder": new.mkdir,
+        "open rights": lambda: there.chmod(0o777),
+        "fork": os.fork,
+        "run a program": lambda: os.execv("/bin/true", ["true"]),
+        "signal another": lambda: os.kill(os.getppid(), 0),
+        "file in memory": lambda: os.memfd_create("new"),
+        "code in memory": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_WRITE | mmap.PROT_EXEC),
+        "change limits": lambda: resource.prlimit(0, resource.RLIMIT_CORE, (0, 0)),
+        "trace": lambda: call(101 if os.uname().machine == "x86_64" else 117, 0, 0, 0, 0),
+        "io_uring": lambda: call(425, 1, 0),
+        "too much memory": lambda: bytearray(2**30),
+        "a thread": lambda: threads.append(_thread(lambda: threads.append(None))),
+        "enough memory": lambda: len(bytearray(2**27)),
+    }
+    _thread(lambda: None)
+    limit_process(seconds=20.0, megabytes=800)
+    found = {}
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            found[name] = "done"
+        except (OSError, MemoryError) as error:
+            found[name] = type(error).__name__
+    return found
+
+
+def _thread(work: Callable[[], object]) -> None:
+    started = threading.Thread(target=work)
+    started.start()
+    started.join()
+
+
+def try_in_another_thread(progress: Progress) -> str:
+    """A thread that was there before the limits has them, too."""
+    import socket
+
+    from cfad_core.runs.limits import limit_process
+
+    limited, found = threading.Event(), []
+
+    def wait() -> None:
+        limited.wait()
+        try:
+            socket.socket()
+            found.append("done")
+        except PermissionError:
+            found.append("PermissionError")
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    limit_process(seconds=20.0, megabytes=800)
+    limited.set()
+    thread.join()
+    return found[0]
+
+
+def compute_for_ever(progress: Progress) -> None:
+    from cfad_core.runs.limits import limit_process
+
+    limit_process(seconds=1.0, megabytes=800)
+    while True:
+        pass
+
+
+def write_log(progress: Progress) -> str:
+    """What is open can be written to if it is a pipe, and not if it is a file."""
+    from cfad_core.runs.limits import limit_process
+
+    limit_process(seconds=20.0, megabytes=800)
+    try:
+        os.write(2, b"x" * 1000)
+    except OSError as error:
+        return type(error).__name__
+    return "done"
+
+
+def look_around(progress: Progress) -> dict[str, object]:
+    return {"folder": str(Path.cwd()), "secret": os.environ.get("SECRET"), "files": len(list(Path.cwd().iterdir()))}
+
+
+def talk_nonsense(progress: Progress) -> None:
+    for handle in Path("/proc/self/fd").iterdir():
+        if int(handle.name) > 2 and str(handle.readlink()).startswith("pipe:"):
+            os.write(int(handle.name), b"[1, \xff\n")

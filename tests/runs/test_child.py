@@ -63,6 +63,28 @@ def test_whatever_goes_wrong_is_one_error(function: str, kind: type[CfadError], 
         assert "in break_down" in caught.value.details
 
 
+def test_a_child_with_a_folder_knows_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "of this process")
+    found = run_in_child(f"{CHILDREN}look_around", {}, threads=1, folder=tmp_path)
+    assert found == {"folder": str(tmp_path), "secret": None, "files": 0}
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[1]", "7", "{}", '{"stage": "a"}', '{"error": 1}', "[" * 100_000])
+def test_an_answer_that_makes_no_sense(line: str) -> None:
+    with pytest.raises(WorkerDied, match="gave an answer that makes no sense"):
+        child._understand(line)
+
+
+def test_a_child_that_talks_nonsense() -> None:
+    with pytest.raises(WorkerDied, match="gave an answer that makes no sense"):
+        run_in_child(f"{CHILDREN}talk_nonsense", {}, threads=1)
+
+
+@pytest.mark.parametrize("kind", ["Unheard", "__name__", "annotations"])
+def test_an_error_is_one_of_ours(kind: str) -> None:
+    assert type(child._error({"error": kind, "message": "no"})) is CfadError
+
+
 @pytest.mark.slow
 def test_a_child_that_obeys_and_one_that_does_not() -> None:
     for function, stage in (("obey", "waiting"), ("ignore_everything", "deaf")):
