@@ -41,7 +41,8 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
     else:
         show_metrics(seen, ticked)
         st.caption(
-            f"{len(seen.people.row):,} people judged, threshold at the {as_text(result.threshold_rule)}; the best of each column is bold."
+            f"{len(seen.people.row):,} people judged, threshold at the {as_text(result.threshold_rule)}; "
+            "the best of each column is bold."
         )
         if differences := improvement_lines(seen, ticked):
             st.markdown("\n".join(f"- {as_text(line, 400)}" for line in differences))

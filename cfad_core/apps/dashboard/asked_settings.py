@@ -36,9 +36,9 @@ def choose_asked(now: Draft) -> AskedDetector | None:
         help="The audit does not look at them; a twin has the same as the person.",
     )
     st.caption(
-        "The audit first learns the causal model. Then it gives you a table of rows to score, people and twins mixed, and "
-        "waits until you upload what your detector says of them, or the detector itself as an ONNX file. No model need "
-        "leave your house."
+        "The audit first learns the causal model. Then it gives you a table of rows to score, people and twins mixed, "
+        "and waits until you upload what your detector says of them, or the detector itself as an ONNX file. No model "
+        "need leave your house."
     )
     try:
         check_own_name(name)

@@ -57,10 +57,10 @@ def _choose_use(form: ModelForm, rows: pd.DataFrame, mark: str) -> OnnxUse:
     st.caption(f"Written by {as_text(form.producer or 'an unknown program', 60)}, opset {form.opset}.")
     inputs = {}
     for port in form.inputs:
-        width = "" if port.width is None else f", {port.width} column{'s' if port.width > 1 else ''}"
+        size = "" if port.width is None else f", {port.width} column{'s' if port.width > 1 else ''}"
         inputs[port.name] = tuple(
             st.multiselect(
-                f"Columns of input {as_text(port.name, 60)} ({port.element}{width}), in the model's order",
+                f"Columns of input {as_text(port.name, 60)} ({port.element}{size}), in the model's order",
                 columns,
                 default=list(suggested.inputs.get(port.name, ())),
                 key=f"{mark}-{port.name}",

@@ -62,8 +62,8 @@ def _edit_columns(draft: Draft, suggestion: Suggestion) -> dict[str, list[str]]:
     st.caption(
         "Suggested from names and contents; change what is wrong. One column is **sensitive**, or up to "
         f"{MAX_ATTRIBUTES} are: the audit asks what would change had a person belonged to another group. A "
-        "**label** says who really was an anomaly, if you know. A **score** (or a flag, 0 or 1) is what a detector that "
-        "you have says of each person. **Ignore** what is not a property of a person."
+        "**label** says who really was an anomaly, if you know. A **score** (or a flag, 0 or 1) is what a detector "
+        "that you have says of each person. **Ignore** what is not a property of a person."
     )
     rows = pd.DataFrame(
         {

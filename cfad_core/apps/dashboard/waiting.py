@@ -178,6 +178,6 @@ def _say_what_came(questions: Questions, answers: Answers) -> None:
         )
     if answers.unlike_known:
         st.warning(
-            f"For {answers.unlike_known:,} of {len(answers.known):,} people, the answer is not the score that the table "
-            "has. Is it the same version of the detector, with the same preparation of its inputs?"
+            f"For {answers.unlike_known:,} of {len(answers.known):,} people, the answer is not the score that the "
+            "table has. Is it the same version of the detector, with the same preparation of its inputs?"
         )
