@@ -132,7 +132,7 @@ def ratios_sketch(rows: Sequence[RatioRow], interval_name: str = "90 % interval"
     marks = [("dot", "outcome changes")]
     marks += [("line", interval_name)] if any(row.interval for row in shown) else []
     marks += [("bracket", "flag rates allow")] if any(row.bounds for row in shown) else []
-    said = "; ".join(f"{row.look.label}: {_ratio_said(row)}" for row in shown)
+    said = "; ".join(f"{_short(_one_line(row.look.label), 60)}: {_ratio_said(row)}" for row in shown)
     return _picture("Share of people whose outcome changes, by method", said, parts, marks, bottom)
 
 
