@@ -36,8 +36,8 @@ STYLE = """<style>
 .cfad p{margin:3px 0 7px;max-width:940px}.cfad .quiet{opacity:.75;font-size:13px}
 .cfad .method{border-left:4px solid;padding:1px 0 1px 12px;margin:10px 0}
 .cfad .method h4{margin-top:0}
-.cfad .tiles,.cfad .pictures{display:flex;flex-wrap:wrap;gap:8px}.cfad .pictures{gap:10px 20px;margin:12px 0}
-.cfad .tile{background:rgba(128,128,128,.13);border-radius:6px;padding:5px 11px}
+.cfad .tiles,.cfad .pictures{display:flex;flex-wrap:wrap;gap:6px}.cfad .pictures{gap:10px 20px;margin:12px 0}
+.cfad .tile{background:rgba(128,128,128,.13);border-radius:6px;padding:5px 9px}
 .cfad .tile b{display:block;font-size:16px;font-weight:600}.cfad .tile span{display:block;font-size:12px;opacity:.8}
 .cfad figure{margin:0;flex:1 1 390px;max-width:460px;min-width:260px}
 .cfad figcaption{font-weight:600;font-size:13px;margin-bottom:2px}
@@ -127,7 +127,7 @@ def _comparisons(result: AuditResult, shown: View) -> list[str]:
         for one, pair in zip(several, worst, strict=True)
     )
     left_out = f" {counted(len(methods) - len(columns), 'more method')} below." if len(methods) > len(columns) else ""
-    between = "" if result.stability is None else f", with its {_interval_name(result)}"
+    between = "" if result.stability is None else f" ({_interval_name(result)} of the subsamples)"
     asked = " or ".join(f"<code>{plain(call, 160)}</code>" for call in _other_views(several))
     return [
         "<table><thead><tr><th>compared</th><th>groups</th>"
@@ -194,7 +194,7 @@ def _tiles(seen: AuditResult, report: MethodReport) -> list[str]:
     ]
     bounds = _bounds(report)
     if bounds is not None:
-        tiles.append(tile(percent_range(*bounds), "flag rates alone allow", "without any causal model"))
+        tiles.append(tile(percent_range(*bounds), "flag rates alone allow", "without a causal model"))
     if metrics.auc_roc is not None:
         tiles.append(tile(number(metrics.auc_roc, 2), "AUC-ROC", f"{metrics.n_anomaly:,} anomalies"))
     return [*tiles, tile(*_reliability(report))]
@@ -206,14 +206,16 @@ def _reliability(report: MethodReport) -> tuple[str, str, str]:
     if found.known_truth:
         return "yes", label, "the true twins are known"
     if is_doubted(found):
-        return "⚠ no", label, "the causal model failed a test"
+        return "⚠ no", label, "the model failed a test"
+    if not found.sees_path:
+        return "unknown", label, "the graph has no path"
     if report.basis.checks is None:
-        return "unknown", label, "the causal model was not tested"
+        return "unknown", label, "the model was not tested"
     if found.selected_rows:
         return "unknown", label, "rows chosen by their label cannot be tested"
     if found.better_fit:
         return "perhaps", label, "another model fits a column better"
-    return "as far as tested", label, "the causal model passed its tests"
+    return "as far as tested", label, "the model passed its tests"
 
 
 def _bounds(report: MethodReport) -> tuple[float, float] | None:

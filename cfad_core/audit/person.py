@@ -138,9 +138,9 @@ class PersonExplanation:
 
     def _repr_html_(self) -> str:
         likely = self.change_probability
-        tiles = [tile(number(self.score), f"score as {self.group}", _outcome(self.flagged))]
+        tiles = [tile(number(self.score), _score_as(self.group), _outcome(self.flagged))]
         tiles += [
-            tile(number(score), f"score as {group}", _outcome(self.twins_flagged[group]))
+            tile(number(score), _score_as(group), _outcome(self.twins_flagged[group]))
             for group, score in self.twin_scores.items()
         ]
         tiles.append(tile(number(self.threshold), "threshold", self.label))
@@ -158,6 +158,10 @@ class PersonExplanation:
             f"<p>and {len(order) - _MOST_ROWS} more columns: <code>to_frame()</code></p>" if order[_MOST_ROWS:] else ""
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _score_as(group: str) -> str:
+    return f"score as {group if len(group) <= 30 else group[:29] + '…'}"
 
 
 def _table_row(one: ColumnExplanation, groups: list[str], largest: float) -> str:

@@ -27,7 +27,7 @@ MOST_ROWS = 12  # of a picture; of two attributes there may be many more groups
 _WIDTH = 440.0
 _LEFT, _RIGHT = 122.0, 384.0  # between which numbers are drawn; names are on the left, values on the right
 _TOP, _BELOW = 8.0, 62.0  # of the rows: room above, and for the axis and the legend
-_NAME_ROOM = 17.0  # letters of a usual width that a name has
+_NAME_ROOM = 15.0  # letters of a usual width that a name has
 # What a page may not be given as text: control characters, those that turn the direction of what follows, and halves of
 # characters and others that XML does not allow
 _UNFIT = re.compile(
@@ -326,7 +326,7 @@ def _fitting(text: str) -> str:
     room = _NAME_ROOM
     for k, letter in enumerate(text[:200]):
         wide = unicodedata.east_asian_width(letter) in "WF"
-        room -= 1.9 if wide else 1.35 if letter.isupper() or letter in "mw@%—" else 1.0
+        room -= 1.8 if wide else 1.5 if letter in "MWmw@%—" else 1.2 if letter.isupper() else 1.0
         if room < 0.0:
             return text[: max(1, k - 1)].rstrip() + "…"
     return _short(text, 200)

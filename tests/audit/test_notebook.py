@@ -134,12 +134,12 @@ def test_of_more_groups_the_pair_with_most_changes_is_named(three: AuditResult) 
 
 def test_reliable_is_what_the_verdict_says(measured: AuditResult) -> None:
     for report in measured.reports.values():
-        assert report.verdict.startswith("Not reliable") == ("the causal model failed a test" in shown(measured).text)
+        assert report.verdict.startswith("Not reliable") == ("the model failed a test" in shown(measured).text)
     untested = replace(measured, checks=())
-    assert "the causal model was not tested" in shown(untested).text
+    assert "the model was not tested" in shown(untested).text
     doubted = replace(measured, checks=(replace(measured.checks[0], unexplained=("debt",)),))
     assert "Not reliable" in shown(doubted).text
-    assert "the causal model failed a test" in shown(doubted).text
+    assert "the model failed a test" in shown(doubted).text
 
 
 def test_true_twins_are_named(known: AuditResult) -> None:

@@ -63,6 +63,7 @@ def test_without_the_table_columns_are_remembered(mixed: AuditResult) -> None:
         assert with_table.text == without.text
 
 
+@pytest.mark.slow
 def test_dates_whole_numbers_and_missing_cells_are_remembered() -> None:
     table = make_people(300, seed=1)
     rng = np.random.default_rng(0)
