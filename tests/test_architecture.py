@@ -24,7 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "causal": {"core"},
     "detectors": {"core"},
     "evaluation": {"core"},
-    "audit": AUDIT,
+    "audit": {*AUDIT, "figures"},  # an audit shows itself in a notebook
     "figures": {"core", "evaluation"},
     "runs": AUDIT,
     "paper": {*AUDIT, "runs", "figures"},

@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfad_core.audit.result import AuditResult, People
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.formats import percent
 from cfad_core.data.encoding import Encoding
 from cfad_core.detectors.protocol import AnyDetector, SharedExplanation, explain_people, score_people
+
+if TYPE_CHECKING:
+    from cfad_core.audit.result import AuditResult, People
 
 Kind = Literal["sum", "perturbation"]
 

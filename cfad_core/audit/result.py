@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,11 @@ from cfad_core.detectors.protocol import AnyDetector
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.comparison import comparison_line
 from cfad_core.evaluation.intervals import Difference
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cfad_core.audit.person import PersonExplanation
 
 PLAIN = "ae"
 """The detector that others are compared with."""
@@ -236,6 +242,38 @@ class AuditResult:
     @cached_property
     def _group_reports(self) -> dict[tuple[str, str], GroupReport]:
         return {}
+
+    def explain(self, row: int, method: str | None = None, *, table: pd.DataFrame | None = None) -> PersonExplanation:
+        """What there is to say about one person: their outcome, their twins, and each column's part in the score.
+
+        Parameters
+        ----------
+        row : position in the table that was judged, counted from 0: one of ``people.row``, as in ``table.iloc[row]``
+        method : by default your own detector, if there is one, else the first of the audit
+        table : the table that was judged, all of it; with it, columns are in its own words and units. Without it, they
+            are as well as the audit remembers them
+
+        Raises
+        ------
+        InvalidDataError
+            If the row was not judged, or the table holds another person there.
+        InvalidConfigError
+            If the audit has no such method.
+        """
+        from cfad_core.audit.person import explain_person
+
+        return explain_person(self, row, method, table)
+
+    def __repr__(self) -> str:
+        """Short: notebooks keep it beside the HTML."""
+        people, methods = len(self.people.row), ", ".join(self.scores)
+        return f"<AuditResult by {self.encoding.sensitive}: {people} people judged, methods {methods}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from cfad_core.audit.notebook import audit_html
+
+        return audit_html(self)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

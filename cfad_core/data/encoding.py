@@ -151,6 +151,22 @@ class Encoding:
             start = end
         return DecodedRows(rows, clipped)
 
+    def recall(self, x: Floats) -> pd.DataFrame:
+        """Rows (n, d) in the table's units, as well as that can be known without the table: (n, columns) of objects.
+
+        Dates are written out, levels that were merged are ``(other)``, and missing cells None. A number that was
+        missing where too few were to be marked has the value that stands for it.
+        """
+        state = self.states.of_codes(x[:, 0])
+        levels = self.states.levels[state]
+        rows = {one.column: [one.names[k] for k in levels[:, s]] for s, one in enumerate(self.attributes)}
+        start = 1
+        for variable in self.variables:
+            end = start + len(variable.columns)
+            rows[variable.name] = variable.recall(x[:, start:end])
+            start = end
+        return pd.DataFrame(rows, dtype=object)
+
     def _require_columns(self, table: pd.DataFrame) -> None:
         needed = (*self.attribute_names, *(variable.name for variable in self.variables))
         missing = [name for name in needed if name not in table.columns]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.core.arrays import Bools, Floats, Rows
-from cfad_core.data.columns import DAY
+from cfad_core.data.columns import DAY, MISSING
 from cfad_core.data.kinds import Choices, kind_named
 
 
@@ -64,6 +64,16 @@ class Variable:
         A cell becomes missing where the columns say so, and a missing one known where they differ from the original.
         """
         return kind_named(self.kind).decode(self, columns, original, cells, clip=clip)
+
+    def recall(self, columns: Floats) -> list[Any]:
+        """The cells of columns (n, k), as well as they can be known without the table; None where one is missing."""
+        if self.levels:
+            levels = [self.levels[code] for code in self.level_codes(columns)]
+            return [None if level == MISSING else level for level in levels]
+        blank = pd.Series(np.full(len(columns), np.nan))
+        cells, _ = self.decode(columns, np.full_like(columns, np.nan), blank, clip=True)
+        numbers = cells.astype(object).where(cells.notna(), None).tolist()
+        return [int(cell) if self.integer and isinstance(cell, float) else cell for cell in numbers]
 
     def missing_as(self) -> tuple[float, float] | None:
         """The columns of a missing number, its fill value and its mark; None of a variable that marks none."""

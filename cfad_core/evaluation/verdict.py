@@ -44,6 +44,11 @@ def verdict(found: Evidence) -> str:
     return _text(sentences)
 
 
+def is_doubted(found: Evidence) -> bool:
+    """Whether the causal model failed a test, so that the verdict begins with "Not reliable"."""
+    return bool(_doubts(found))
+
+
 def evidence_lines(found: Evidence) -> list[str]:
     """What supports the leading number, or speaks against it: short sentences, each of which can stand alone."""
     if found.known_truth:

@@ -19,6 +19,7 @@ from tests.audit.worlds import (
     make_crossed,
     make_jobs,
     make_three,
+    people_twins,
 )
 from tests.conftest import make_people
 
@@ -59,3 +60,11 @@ def three() -> AuditResult:
 def crossed() -> AuditResult:
     """Of two attributes with two and three groups, with uncertainty; without labels."""
     return run_audit(make_crossed(900, seed=0), CROSSED, PCA.replace(methods=("pca", "surprise")))
+
+
+@pytest.fixture(scope="session")
+def known() -> AuditResult:
+    """Of people whose true twins are known."""
+    test = make_people(80, seed=1)
+    config = QUICK.replace(methods=("pca",))
+    return run_audit(make_people(300, seed=0), ROLES, config, test=test, test_counterfactual=people_twins(test))

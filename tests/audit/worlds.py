@@ -63,6 +63,13 @@ def make_jobs(n: int, seed: int) -> pd.DataFrame:
     return table.assign(job=np.where(likely, "clerk", rng.choice(["nurse", "smith"], n)))
 
 
+def people_twins(table: pd.DataFrame) -> pd.DataFrame:
+    """The true twins of ``make_people``: everybody keeps their noise."""
+    moved = np.where(table["group"] == "b", -3.0, 3.0)
+    other = table["group"].map({"a": "b", "b": "a"})
+    return table.assign(group=other, income=table["income"] + moved, debt=table["debt"] - moved)
+
+
 def make_stability() -> Stability:
     """Four graphs over S, A, B; three of four people were judged."""
     graphs = np.zeros((4, 3, 3))
