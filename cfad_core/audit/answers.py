@@ -15,12 +15,13 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.formats import listed
 from cfad_core.core.settings import from_plain
-from cfad_core.data.columns import as_numbers, holds_booleans, unreadable
+from cfad_core.data.columns import as_numbers, unreadable
 from cfad_core.detectors.adapter import Meaning
 
 Door = Literal["file", "function", "command", "address", "onnx"]
 
 _NAMES = ("score", "scores", "anomaly_score", "outlier_score", "flag", "flags", "flagged", "prediction")
+_FLAGS = {"true": 1.0, "false": 0.0}
 _SAME = 1e-9  # relative difference of two answers that are the same
 _FOLLOWS = 0.1  # difference of an AUC from 0.5 from which labels say which way scores point
 _AS_KNOWN = 1e-6  # relative difference of an answer from the table's own score that rounding explains
@@ -242,8 +243,8 @@ def _ids(questions: Questions, given: pd.DataFrame) -> pd.Index[str]:
 
 
 def _numbers(cells: pd.Series[Any], ids: pd.Index[str]) -> Floats:
-    if holds_booleans(cells):
-        cells = cells.map({True: 1.0, False: 0.0, "True": 1.0, "False": 0.0})
+    said = cells.map(lambda cell: _FLAGS.get(str(cell).strip().casefold()))
+    cells = said if said.notna().all() else cells
     values, is_text = as_numbers(cells), unreadable(cells)
     bad = ~np.isfinite(values)
     if bad.any():

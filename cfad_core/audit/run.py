@@ -137,12 +137,7 @@ def audit_recorded(
     recorder : stands for a detector that is asked later; it hears of every row that the judges make
     """
     config, progress, foreign, clock = config or AuditConfig(), progress or Progress(), dict(detectors or {}), Clock()
-    if config.asked is not None and recorder is None:
-        raise InvalidConfigError(
-            f"The detector '{config.asked.name}' is asked for its scores: use audit_detector, or ask_audit and "
-            "answer_audit; run_audit cannot wait for them."
-        )
-    check_methods(config, foreign, stages(AuditConfig(methods=tuple(METHODS)), knows_truth=False))
+    _check(config, foreign, recorder)
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         phase_one = learn_causes(data, config, progress)
@@ -153,8 +148,7 @@ def audit_recorded(
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
     with clock.timing("evaluation"):
-        score = _heard(scorer.silent(Silent(progress, JUDGING)), recorder)
-        most = MOST_JUDGED if config.asked is None else config.asked.people
+        score, most = _heard(scorer.silent(Silent(progress, JUDGING)), recorder), _most_judged(config)
         judgement = judge_people(judges, data.test, plan, score, config.seed, progress, most=most)
         people = _people(data, _shown_twins(model, data.test, plan, progress), judgement)
         scores = score_methods(scorer, rows, people, judgement.twin_scores)
@@ -175,6 +169,20 @@ def audit_recorded(
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
     return _assessed(Recorded(result, judges, data, judgement, None, None), phase_one, scorer, rows.inputs, clock)
+
+
+def _check(config: AuditConfig, foreign: Mapping[str, Any], recorder: Score | None) -> None:
+    """Refuse detectors that cannot be audited, before anything long begins."""
+    if config.asked is not None and recorder is None:
+        raise InvalidConfigError(
+            f"The detector '{config.asked.name}' is asked for its scores: use audit_detector, or ask_audit and "
+            "answer_audit; run_audit cannot wait for them."
+        )
+    check_methods(config, foreign, stages(AuditConfig(methods=tuple(METHODS)), knows_truth=False))
+
+
+def _most_judged(config: AuditConfig) -> int:
+    return MOST_JUDGED if config.asked is None else config.asked.people
 
 
 def _heard(score: Score, recorder: Score | None) -> Score:

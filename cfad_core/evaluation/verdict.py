@@ -46,7 +46,7 @@ def verdict(found: Evidence) -> str:
 
 def is_doubted(found: Evidence) -> bool:
     """Whether the causal model failed a test, so that the verdict begins with "Not reliable"."""
-    return bool(_doubts(found))
+    return bool(failed_tests(found))
 
 
 def evidence_lines(found: Evidence) -> list[str]:

@@ -18,7 +18,7 @@ from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.core.arrays import Floats
-from cfad_core.core.config import AskedDetector, AuditConfig, preset
+from cfad_core.core.config import AskedDetector, AuditConfig, Knowledge, preset
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.roles import ColumnRoles
@@ -104,7 +104,7 @@ def test_the_rows_are_those_of_the_table_in_its_columns_and_types(asked: Pending
         if groups.cuts:
             assert pd.api.types.is_numeric_dtype(batch[groups.column])
         else:
-            values = {value for some in groups.values for value in some}
+            values = {value for some in groups.values for value in some}  # noqa: PD011 - no table
             assert set(batch[groups.column].astype(str)) <= values  # no twin has the name of a group
     assert len(batch.drop_duplicates()) == questions.rows
     assert questions.repeated == min(questions.rows, 2000)
@@ -150,7 +150,7 @@ def test_an_audit_needs_no_method_of_ours() -> None:
 
 
 def test_true_twins_are_asked_about_where_they_are_known() -> None:
-    data = generate_synthetic(3, n_train=400, n_test=200)
+    data = generate_synthetic(3, n_train=400, n_test_normal=160, n_test_anomaly=20)
     roles = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
     tables = Tables.of(data.train, data.test, data.test_counterfactual)
     result = ask_own(ask_audit(tables, roles, PCA.replace(asked=ASKED)))
@@ -165,10 +165,11 @@ def test_ignored_columns_are_carried_along_if_they_are_needed() -> None:
     table = make_people(300, seed=0).assign(branch=lambda people: [f"b{k % 7}" for k in range(len(people))])
     roles = dataclasses.replace(ROLES, ignore=("branch",))
     asked = AskedDetector(name="theirs", carried=("branch",))
-    questions = ask_audit(Tables.of(table), roles, PCA.replace(asked=asked)).questions
+    config = PCA.replace(asked=asked, knowledge=Knowledge(roots=("schooling",)))
+    questions = ask_audit(Tables.of(table), roles, config).questions
     assert "branch" in questions.batch
     seen = questions.batch.iloc[:: len(questions.batch) // 50]
-    for _, row in seen.iterrows():  # schooling is no effect of the group: a twin has its person's
+    for _, row in seen.iterrows():  # a twin has the schooling of its person, and the branch
         assert ((table["branch"] == row["branch"]) & (table["schooling"] == row["schooling"])).any()
 
 

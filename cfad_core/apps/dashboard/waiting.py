@@ -132,31 +132,8 @@ def _confirm(record: AuditRecord, questions: Questions, given: pd.DataFrame, doo
             st.error(as_text(line, 500))
         return
     _say_what_came(questions, answers)
-    guess, auc = suggest_meaning(questions, answers, load_labels(store().folder(record.id)))
-    meanings = list(_MEANINGS)
-    meaning = st.radio(
-        "A flag (1) means" if answers.are_flags else "A high score means",
-        meanings,
-        index=None if guess is None and not answers.are_flags else meanings.index(guess or "anomalous"),
-        format_func=lambda one: _MEANINGS[one],
-        horizontal=True,
-        key=f"meaning-{door}-{record.id}",
-    )
-    if guess is not None:
-        st.caption(
-            f"The labels suggest: {_MEANINGS[guess]}. So read, the scores rank labelled anomalies above others in "
-            f"{auc:.0%} of all pairs."
-        )
-    threshold = None
-    if not answers.are_flags:
-        threshold = st.number_input(
-            "Threshold of the detector, if it has one",
-            value=None,
-            placeholder=f"none: the {record.config.quantile:g} quantile of its scores of training rows",
-            format="%g",
-            key=f"owners-{door}-{record.id}",
-            help=HELP["threshold"],
-        )
+    meaning = _choose_meaning(record, questions, answers)
+    threshold = None if answers.are_flags else _owners_threshold(record, door)
     if st.button("Finish the audit", type="primary", disabled=meaning is None, key=f"finish-{door}-{record.id}"):
         assert meaning is not None
         try:
@@ -165,6 +142,37 @@ def _confirm(record: AuditRecord, questions: Questions, given: pd.DataFrame, doo
             st.error(as_text(error, 500))
         else:
             st.rerun()
+
+
+def _choose_meaning(record: AuditRecord, questions: Questions, answers: Answers) -> Meaning | None:
+    """What a high score means; the labels may suggest it, the person says it."""
+    guess, auc = suggest_meaning(questions, answers, load_labels(store().folder(record.id)))
+    usual, meanings = guess or ("anomalous" if answers.are_flags else None), list(_MEANINGS)
+    chosen = st.radio(
+        "A flag (1) means" if answers.are_flags else "A high score means",
+        meanings,
+        index=None if usual is None else meanings.index(usual),
+        format_func=lambda one: _MEANINGS[one],
+        horizontal=True,
+        key=f"meaning-{answers.door}-{record.id}",
+    )
+    if guess is not None:
+        st.caption(
+            f"The labels suggest: {_MEANINGS[guess]}. So read, the scores rank labelled anomalies above others in "
+            f"{auc:.0%} of all pairs."
+        )
+    return chosen
+
+
+def _owners_threshold(record: AuditRecord, door: Door) -> float | None:
+    return st.number_input(
+        "Threshold of the detector, if it has one",
+        value=None,
+        placeholder=f"none: the {record.config.quantile:g} quantile of its scores of training rows",
+        format="%g",
+        key=f"owners-{door}-{record.id}",
+        help=HELP["threshold"],
+    )
 
 
 def _say_what_came(questions: Questions, answers: Answers) -> None:
