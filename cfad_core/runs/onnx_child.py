@@ -31,8 +31,14 @@ _TYPES: dict[str, type[np.generic]] = {
     "int32": np.int32,
     "bool": np.bool_,
 }
-_MEMORY = re.compile(r"bad_alloc|bad allocation|allocate memory|out of memory|std::length_error|array_new_length", re.I)
-_NOISE = re.compile(r"\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ |Load model from bytes failed:|\.*\s*$")
+_MEMORY = re.compile(
+    r"bad.alloc|bad_array_new_length|length_error|allocate memory|out of memory|require more than \d+ bytes",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(  # around what is for people: kinds of error, and places in the program
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ |Load model from bytes failed:"
+    r"|(?:\w+ )*[\w:<>]*onnxruntime::[\w:<>~]*\([^)]*\) ?|\.*\s*$"
+)
 Result = TypeVar("Result")
 
 
@@ -95,7 +101,7 @@ def _sentences(work: Callable[[], Result], megabytes: int) -> Result:
                 f"The model needs more memory than the {megabytes:,} MB that it may use. Use fewer rows or a smaller "
                 f"model. {OTHER_WAY}"
             ) from None
-        reason = clean(_NOISE.sub("", str(error)) or type(error).__name__)
+        reason = clean(_NOISE.sub("", str(error)[:4000]) or type(error).__name__)
         raise InvalidArtifactError(f"The model cannot be run; onnxruntime says: {reason}. Export it anew.") from None
 
 
