@@ -115,6 +115,7 @@ def _open(content: bytes) -> tuple[ModelForm, Any]:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # run it as it is written
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     options.log_severity_level = 4
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other that the bytes could be, too
     return form, onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 

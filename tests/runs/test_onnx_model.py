@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -86,7 +88,7 @@ def test_hostile_files_are_refused_in_a_child(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", models.NOT_LOADED)
 def test_hostile_models_are_not_loaded(name: str, tmp_path: Path) -> None:
     make, message = models.NOT_LOADED[name]
-    assert_refused(tmp_path, make(), lambda path: read_form(path, seconds=10.0, megabytes=1024), message)
+    assert_refused(tmp_path, make(), lambda path: read_form(path, seconds=5.0, megabytes=1024), message)
 
 
 @needs_limits
@@ -210,6 +212,15 @@ def test_one_row_at_a_time(tmp_path: Path) -> None:
 
 
 @needs_limits
+def test_a_file_that_could_be_of_another_format(tmp_path: Path) -> None:
+    """The bytes 4 to 7 say that it is onnxruntime's own format, of which nothing here knows what is in it."""
+    model = models.row_sum()
+    model.producer_name = "ORTM"
+    assert models.whole(model)[4:8] == b"ORTM"
+    assert_same(tmp_path, model, make_table().to_numpy().sum(axis=1), tolerance=1e-5)
+
+
+@needs_limits
 def test_every_type_of_input(tmp_path: Path) -> None:
     table = pd.DataFrame(
         {
@@ -318,6 +329,34 @@ def test_torch(tmp_path: Path) -> None:
     x = torch.tensor(make_table().to_numpy(np.float32).copy())
     expected = module(x).detach().numpy()[:, 0].astype(np.float64)
     assert_same(tmp_path, models.from_torch(module, x[:2]), expected, tolerance=1e-6)
+
+
+@needs_limits
+@pytest.mark.slow
+def test_the_examples_of_the_document_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from lightgbm import LGBMClassifier
+    from sklearn.ensemble import IsolationForest
+
+    text = (Path(__file__).resolve().parents[2] / "docs" / "ONNX.md").read_text(encoding="utf-8")
+    score, *exports = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    table = make_table()
+    x = table.to_numpy()
+    with torch.random.fork_rng():
+        module = torch.nn.Linear(4, 1)
+    names: list[dict[str, Any]] = [
+        {"model": IsolationForest(n_estimators=5, random_state=0).fit(x)},
+        {"model": LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1).fit(x, (x[:, 0] > 0.0) * 1)},
+        {"module": module, "example": torch.ones(2, 4)},
+    ]
+    for export, known in zip(exports, names, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(export, {"Path": Path, **known})
+        found: dict[str, Any] = {"table": table}
+        exec(score, found)
+        assert found["scores"].shape == (len(table),)
 
 
 @needs_limits
