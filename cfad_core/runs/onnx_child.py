@@ -21,7 +21,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError, WorkerDied
 from cfad_core.core.progress import Progress
 from cfad_core.runs.limits import OTHER_WAY, limit_process
-from cfad_core.runs.onnx_file import MOST_BYTES, clean, describe_model, parse_model
+from cfad_core.runs.onnx_file import MOST_BYTES, clean, read_model
 from cfad_core.runs.onnx_use import TEXT, Column, ModelForm, OnnxUse, Port, check_columns
 
 _TYPES: dict[str, type[np.generic]] = {
@@ -109,7 +109,7 @@ def _open(content: bytes) -> tuple[ModelForm, Any]:
     """The form of a model, and the session that runs it."""
     import onnxruntime
 
-    form = describe_model(parse_model(content))
+    form = read_model(content)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # run it as it is written

@@ -339,6 +339,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes | onnx.ModelProto], str]] = {
     "random bytes": (lambda: np.random.default_rng(0).bytes(5000), "The file is no ONNX model"),
     "cut off": (lambda: whole(row_sum())[:-20], "damaged, cut off or nested too deeply"),
     "cut to the header": (lambda: whole(row_sum())[:2], "The file is no ONNX model, or has no graph."),
+    "a name that is no text": (
+        lambda: whole(row_sum()).replace(b"ReduceSum", b"Reduce\xff\xffm"),
+        "The file is an ONNX model that is damaged.",
+    ),
     "pickle": (lambda: pickle.dumps(Trap(), protocol=4), "a pickled Python object, which is never opened here"),
     "old pickle": (lambda: pickle.dumps(Trap(), protocol=0), "The file is no ONNX model"),
     "zip": (zipped, "but a zip archive (a saved torch model is one)"),

@@ -17,7 +17,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidArtifactError, InvalidDataError, WorkerDied
 from cfad_core.core.progress import Progress
 from cfad_core.runs import onnx_child, onnx_model
-from cfad_core.runs.onnx_file import clean, describe_model, parse_model
+from cfad_core.runs.onnx_file import clean, read_model
 from cfad_core.runs.onnx_model import read_form, score_with_model
 from cfad_core.runs.onnx_use import Column, OnnxUse, check_use, suggest_use
 from tests.runs import models
@@ -68,7 +68,7 @@ def test_files_are_refused(name: str) -> None:
     make, message = models.REFUSED[name]
     content = make()
     with pytest.raises(InvalidArtifactError) as caught:
-        describe_model(parse_model(content if isinstance(content, bytes) else content.SerializeToString()))
+        read_model(content if isinstance(content, bytes) else content.SerializeToString())
     assert message in str(caught.value)
     assert is_sentence(str(caught.value))
 
