@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from cfad_core.core.errors import InvalidConfigError
 
-OTHER_WAY = "Use the way with two files instead: download the rows, score them yourself, upload the scores."
+OTHER_WAY = "You can use two files instead: download the rows, score them yourself, upload the scores."
 _OPEN_FILES = 64
 
 # Calls that are always allowed, by their numbers on (x86_64, aarch64)

@@ -21,7 +21,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError, WorkerDied
 from cfad_core.core.progress import Progress
 from cfad_core.runs.limits import OTHER_WAY, limit_process
-from cfad_core.runs.onnx_file import MOST_BYTES, clean, describe_model, parse_model
+from cfad_core.runs.onnx_file import MOST_BYTES, clean, read_model
 from cfad_core.runs.onnx_use import TEXT, Column, ModelForm, OnnxUse, Port, check_columns
 
 _TYPES: dict[str, type[np.generic]] = {
@@ -31,8 +31,14 @@ _TYPES: dict[str, type[np.generic]] = {
     "int32": np.int32,
     "bool": np.bool_,
 }
-_MEMORY = re.compile(r"bad_alloc|bad allocation|allocate memory|out of memory|std::length_error|array_new_length", re.I)
-_NOISE = re.compile(r"\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ |Load model from bytes failed:|\.*\s*$")
+_MEMORY = re.compile(
+    r"bad.alloc|bad_array_new_length|length_error|allocate memory|out of memory|require more than \d+ bytes",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(  # around what is for people: kinds of error, and places in the program
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ |Load model from bytes failed:"
+    r"|(?:\w+ )*[\w:<>]*onnxruntime::[\w:<>~]*\([^)]*\) ?|\.*\s*$"
+)
 Result = TypeVar("Result")
 
 
@@ -95,7 +101,7 @@ def _sentences(work: Callable[[], Result], megabytes: int) -> Result:
                 f"The model needs more memory than the {megabytes:,} MB that it may use. Use fewer rows or a smaller "
                 f"model. {OTHER_WAY}"
             ) from None
-        reason = clean(_NOISE.sub("", str(error)) or type(error).__name__)
+        reason = clean(_NOISE.sub("", str(error)[:4000]) or type(error).__name__)
         raise InvalidArtifactError(f"The model cannot be run; onnxruntime says: {reason}. Export it anew.") from None
 
 
@@ -103,12 +109,13 @@ def _open(content: bytes) -> tuple[ModelForm, Any]:
     """The form of a model, and the session that runs it."""
     import onnxruntime
 
-    form = describe_model(parse_model(content))
+    form = read_model(content)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # run it as it is written
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     options.log_severity_level = 4
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other that the bytes could be, too
     return form, onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.runs.onnx_use import NUMBERS, TEXT, ModelForm, Port
 
 if TYPE_CHECKING:
@@ -35,6 +35,21 @@ _FOREIGN = {  # how files begin that people take for a model
     b"<": "a web page or another text",
     b"{": "a JSON text",
 }
+
+
+def read_model(content: bytes) -> ModelForm:
+    """The form of the model in a file, if nothing speaks against running it.
+
+    Raises
+    ------
+    InvalidArtifactError
+    """
+    try:
+        return describe_model(parse_model(content))
+    except (CfadError, MemoryError):
+        raise
+    except Exception as error:  # texts that are none, numbers where texts should be
+        raise InvalidArtifactError(f"The file is an ONNX model that is damaged. {_EXPORT}") from error
 
 
 def parse_model(content: bytes) -> onnx.ModelProto:

@@ -114,14 +114,14 @@ def from_lightgbm(estimator: Any) -> bytes:
 def from_torch(module: Any, example: Any) -> bytes:
     import torch
 
-    stream = io.BytesIO()
+    stream: Any = io.BytesIO()
     axes = {"x": {0: "n"}, "score": {0: "n"}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
             module, (example,), stream, input_names=["x"], output_names=["score"], dynamic_axes=axes, dynamo=False
         )
-    return stream.getvalue()
+    return bytes(stream.getvalue())
 
 
 # Files that nobody should run
@@ -165,6 +165,27 @@ def with_function_of_itself() -> onnx.ModelProto:
     function = helper.make_function("mine", "again", ["x"], ["y"], [again], imports)
     use = node("again", ["x"], ["score"], domain="mine")
     return build([use], functions=[function], opsets=[("", 17), ("mine", 1)])
+
+
+def with_functions_of_functions(levels: int = 12, calls: int = 10) -> onnx.ModelProto:
+    """A small file that says a number of operations with a dozen zeros."""
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+    functions = []
+    for level in range(levels):
+        kind, domain = ("Neg", "") if level == 0 else (f"level{level - 1}", "mine")
+        names = ["x", *(f"x{call}" for call in range(calls - 1)), "y"]
+        nodes = [node(kind, [names[call]], [names[call + 1]], domain=domain) for call in range(calls)]
+        functions.append(helper.make_function("mine", f"level{level}", ["x"], ["y"], nodes, imports))
+    use = node(f"level{levels - 1}", ["x"], ["score"], domain="mine")
+    return build([use], outputs=[info("score")], functions=functions, opsets=[("", 17), ("mine", 1)])
+
+
+def doubling(times: int = 60) -> onnx.ModelProto:
+    """Twice as many numbers at each of its steps."""
+    names = ["x", *(f"x{step}" for step in range(times))]
+    nodes = [node("Concat", [names[step]] * 2, [names[step + 1]], axis=1) for step in range(times)]
+    last = node("ReduceSum", [names[-1], "axes"], ["score"], keepdims=1)
+    return build([*nodes, last], stored=[AXES])
 
 
 def sparse(values: Any, dims: Sequence[int]) -> onnx.ModelProto:
@@ -225,10 +246,10 @@ def endless() -> onnx.ModelProto:
 
 def nested(depth: int) -> onnx.ModelProto:
     """Branches in branches."""
-    inner = branch([node("ReduceSum", ["x", "axes"], ["inner"], keepdims=1)])
+    inner = other = branch([node("ReduceSum", ["x", "axes"], ["inner"], keepdims=1)])
     for _ in range(depth):
-        inner = branch([node("If", ["yes"], ["inner"], then_branch=inner, else_branch=inner)][:1])
-    choose = node("If", ["yes"], ["score"], then_branch=inner, else_branch=branch([SUM]))
+        inner = branch([node("If", ["yes"], ["inner"], then_branch=inner, else_branch=other)])
+    choose = node("If", ["yes"], ["score"], then_branch=inner, else_branch=other)
     return build([choose], stored=[AXES, numbers("yes", True, TensorProto.BOOL)])
 
 
@@ -318,6 +339,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes | onnx.ModelProto], str]] = {
     "random bytes": (lambda: np.random.default_rng(0).bytes(5000), "The file is no ONNX model"),
     "cut off": (lambda: whole(row_sum())[:-20], "damaged, cut off or nested too deeply"),
     "cut to the header": (lambda: whole(row_sum())[:2], "The file is no ONNX model, or has no graph."),
+    "a name that is no text": (
+        lambda: whole(row_sum()).replace(b"ReduceSum", b"Reduce\xff\xffm"),
+        "The file is an ONNX model that is damaged.",
+    ),
     "pickle": (lambda: pickle.dumps(Trap(), protocol=4), "a pickled Python object, which is never opened here"),
     "old pickle": (lambda: pickle.dumps(Trap(), protocol=0), "The file is no ONNX model"),
     "zip": (zipped, "but a zip archive (a saved torch model is one)"),
@@ -392,6 +417,7 @@ NOT_LOADED: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
     ),
     "cyclic graph": (cyclic, "The model cannot be run; onnxruntime says:"),
     "function that calls itself": (with_function_of_itself, "The model"),
+    "functions of functions": (with_functions_of_functions, "The model"),
     "type mismatch": (
         lambda: build([node("Add", ["x", "axes"], ["score"])], stored=[AXES]),
         "The model cannot be run; onnxruntime says:",
@@ -412,6 +438,7 @@ NOT_SCORED: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
     "terabytes by expanding": (lambda: with_terabytes("Expand"), "needs more memory than the 1,024 MB"),
     "terabytes by tiling": (lambda: with_terabytes("Tile"), "needs more memory than the 1,024 MB"),
     "a size that overflows": (with_impossible_size, "The model"),
+    "twice as many numbers at each step": (doubling, "The model "),
     "endless loop": (endless, "The model took longer than 3 seconds."),
     "too few scores": (
         lambda: build([node("ReduceSum", ["x"], ["score"], keepdims=1)], outputs=[info("score", None)]),
@@ -424,11 +451,9 @@ NOT_SCORED: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
         "it has the shape [7, 1, 4].",
     ),
     "not a number": (
-        lambda: build([node("Log", ["x"], ["log"]), node("Sqrt", ["log"], ["score"])], outputs=[info("score", None)]),
+        lambda: build(
+            [node("Sub", ["x", "x"], ["zero"]), node("Div", ["zero", "zero"], ["score"])], outputs=[info("score", None)]
+        ),
         "7 of 7 are infinite or not a number.",
-    ),
-    "a column that is not there": (
-        lambda: build([node("Identity", ["x"], ["score"])], [info("x", (None, None))], [info("score", None)]),
-        "",
     ),
 }

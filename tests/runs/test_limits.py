@@ -125,7 +125,7 @@ def test_other_systems_are_refused(monkeypatch: pytest.MonkeyPatch, system: str,
         limits.limit_process(seconds=1.0, megabytes=100)
     assert str(caught.value) == (
         "A stranger's model is only run under limits that exist on Linux (x86_64, aarch64); this is Another on "
-        f"{machine}. Use the way with two files instead: download the rows, score them yourself, upload the scores."
+        f"{machine}. You can use two files instead: download the rows, score them yourself, upload the scores."
     )
 
 
