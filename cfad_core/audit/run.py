@@ -30,7 +30,7 @@ from cfad_core.audit.slicing import slice_columns, slice_method
 from cfad_core.causal.learning import CausalModel
 from cfad_core.causal.model import StructuralModel
 from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress, Silent
@@ -118,8 +118,8 @@ class Recorded:
     judges: list[CausalModel]
     data: AuditRows
     judgement: Judgement
-    tested: Tested | None
-    subject: Subject | None
+    tested: Tested | None = None
+    subject: Subject | None = None
 
 
 def audit_recorded(
@@ -148,8 +148,7 @@ def audit_recorded(
     with clock.timing("subsamples"):
         judges = phase_one.judges(config, progress)
     with clock.timing("evaluation"):
-        score, most = _heard(scorer.silent(Silent(progress, JUDGING)), recorder), _most_judged(config)
-        judgement = judge_people(judges, data.test, plan, score, config.seed, progress, most=most)
+        judgement = _judge(judges, data.test, plan, scorer, config, recorder)
         people = _people(data, _shown_twins(model, data.test, plan, progress), judgement)
         scores = score_methods(scorer, rows, people, judgement.twin_scores)
     result = AuditResult(
@@ -168,7 +167,7 @@ def audit_recorded(
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
     )
-    return _assessed(Recorded(result, judges, data, judgement, None, None), phase_one, scorer, rows.inputs, clock)
+    return _assessed(Recorded(result, judges, data, judgement), phase_one, scorer, rows.inputs, clock)
 
 
 def _check(config: AuditConfig, foreign: Mapping[str, Any], recorder: Score | None) -> None:
@@ -181,13 +180,17 @@ def _check(config: AuditConfig, foreign: Mapping[str, Any], recorder: Score | No
     check_methods(config, foreign, stages(AuditConfig(methods=tuple(METHODS)), knows_truth=False))
 
 
-def _most_judged(config: AuditConfig) -> int:
-    return MOST_JUDGED if config.asked is None else config.asked.people
+def _judge(
+    judges: list[CausalModel], people: Floats, plan: Plan, scorer: Scorer, config: AuditConfig, recorder: Score | None
+) -> Judgement:
+    """What all methods say of the judges' twins of people (n, d); a recorder hears of the same rows."""
+    own = scorer.silent(Silent(scorer.progress, JUDGING))
 
+    def score(rows: Floats, whose: Rows) -> dict[str, Floats]:
+        return own(rows) if recorder is None else own(rows) | recorder(rows, whose)
 
-def _heard(score: Score, recorder: Score | None) -> Score:
-    """The scores, with what a recorder says of the same rows."""
-    return score if recorder is None else lambda rows, whose: score(rows, whose) | recorder(rows, whose)
+    most = MOST_JUDGED if config.asked is None else config.asked.people
+    return judge_people(judges, people, plan, score, config.seed, scorer.progress, most=most)
 
 
 def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:

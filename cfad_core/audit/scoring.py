@@ -51,7 +51,7 @@ class Scorer:
     progress: Progress
 
     def __call__(self, people: Floats, whose: Rows | None = None) -> dict[str, Floats]:  # noqa: ARG002 - as any Score
-        """Slice by slice, all methods on one: what they share is made once; whose rows they are is all the same."""
+        """Slice by slice, all methods on one: what they share is made once. Whose rows they are is all the same."""
         parts = []
         for start in range(0, max(1, len(people)), SLICE):
             self.progress.check("evaluation")
