@@ -1,0 +1,255 @@
+"""audit, of a detector outside this program: files, a command, an address, an ONNX model."""
+
+from __future__ import annotations
+
+import http.server
+import io
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cfad_core.apps import cli
+from cfad_core.audit.folder import load_audit
+from cfad_core.runs.store import Store
+from tests.apps.commands import audit_arguments
+
+pytestmark = pytest.mark.usefixtures("home", "quick_presets")
+SCORER = """
+import sys
+import pandas as pd
+rows = pd.read_csv(sys.argv[1])
+rows[["row_id"]].assign(score=-rows["debt"]).to_csv(sys.argv[2], index=False)
+"""
+FEW = ("--methods", "pca", "--subsamples", "4")
+
+
+@pytest.fixture
+def scorer(tmp_path: Path) -> Path:
+    path = tmp_path / "score.py"
+    path.write_text(SCORER)
+    return path
+
+
+def command(path: Path, places: str = "{in} {out}") -> str:
+    return f"{sys.executable} '{path}' {places}"
+
+
+def answer(path: Path, out: Path) -> Path:
+    rows = pd.read_csv(path)
+    rows[["row_id"]].assign(score=-rows["debt"]).to_csv(out, index=False)
+    return out
+
+
+def ratio(folder: Path) -> float | None:
+    return load_audit(folder).report("detector").metrics.changing_ratio
+
+
+def test_two_files_and_a_folder(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, asked = tmp_path / "audit", tmp_path / "to_score.csv"
+    assert cli.main(audit_arguments(table, "--out", out, "--ask-scores", asked, *FEW)) == 0
+    printed = capsys.readouterr().out
+    assert "rows to score are in" in printed
+    assert f"python -m cfad_core audit {out} --scores FILE --high-means anomalous" in printed
+    assert not (out / "audit.json").exists()
+    scores = answer(asked, tmp_path / "scores.csv")
+    assert cli.main(["audit", str(out), "--scores", str(scores)]) == 2
+    assert "Say what a high score of the detector means" in capsys.readouterr().err
+    assert cli.main(["audit", str(out), "--scores", str(scores), "--high-means", "normal", "--threshold", "-2"]) == 0
+    printed = capsys.readouterr().out
+    assert "threshold = 0.95 quantile of training scores (detector: its owner's)." in printed
+    assert "detector is a detector outside this program" in printed
+    assert load_audit(out).report("detector").threshold == 2.0
+
+
+def test_two_files_and_the_store(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = tmp_path / "to_score.parquet"
+    typed = audit_arguments(table, "--save", "Waits", "--ask-scores", asked, "--no-methods", "--detector", "prod", *FEW)
+    assert cli.main(typed) == 0
+    capsys.readouterr()
+    with Store() as store:
+        (record,) = store.find()
+    assert record.status == "waiting"
+    assert cli.main(["audits", "list"]) == 0
+    assert "waiting for scores" in capsys.readouterr().out
+    rows = pd.read_parquet(asked)
+    flags = rows[["row_id"]].assign(flag=rows["debt"] > rows["debt"].quantile(0.9))
+    flags.to_parquet(tmp_path / "flags.parquet")
+    assert (
+        cli.main(["audit", record.id, "--scores", str(tmp_path / "flags.parquet")]) == 0
+    )  # flags speak for themselves
+    assert f"The audit is saved as {record.id}." in capsys.readouterr().out
+    with Store() as store:
+        assert list(store.result(record.id).scores) == ["prod"]
+
+
+def test_a_command_says_the_same_as_files(table: Path, scorer: Path, tmp_path: Path) -> None:
+    by_file, by_command = tmp_path / "file", tmp_path / "command"
+    asked = tmp_path / "to_score.csv"
+    assert cli.main(audit_arguments(table, "--out", by_file, "--ask-scores", asked, *FEW)) == 0
+    scores = answer(asked, tmp_path / "scores.csv")
+    assert cli.main(["audit", str(by_file), "--scores", str(scores), "--high-means", "normal"]) == 0
+    typed = ("--out", by_command, "--score-command", command(scorer), "--high-means", "normal", *FEW)
+    assert cli.main(audit_arguments(table, *typed)) == 0
+    assert ratio(by_file) == ratio(by_command)
+    found = load_audit(by_command).asked
+    assert found is not None
+    assert found.door == "command"
+
+
+@contextmanager
+def answering(kind: str, body: str | None = None, status: int = 200) -> Iterator[str]:
+    """A server that scores what is sent to it, or says ``body``."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            text = body
+            if text is None:
+                rows = pd.read_csv(io.BytesIO(sent))
+                scored = rows[["row_id"]].assign(score=-rows["debt"])
+                text = scored.to_json(orient="records") if kind.endswith("json") else scored.to_csv(index=False)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            if status == 302:
+                self.send_header("Location", "http://localhost:1/elsewhere")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.HTTPServer(("localhost", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://localhost:{server.server_port}/score"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize("kind", ["text/csv", "application/json"])
+def test_an_address_is_asked(kind: str, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "audit"
+    with answering(kind) as address:
+        typed = ("--out", out, "--score-address", address, "--high-means", "normal", *FEW)
+        assert cli.main(audit_arguments(table, *typed)) == 0
+    found = load_audit(out).asked
+    assert found is not None
+    assert (found.door, found.high_means) == ("address", "normal")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status", "message"),
+    [
+        ("text/plain", "no such model", 500, "answered with status 500: no such model"),
+        ("text/plain", "", 302, "answered with status 302"),
+        ("application/json", "{", 200, "JSON that is no list of objects with 'row_id' and a score"),
+        ("application/json", '[{"a": 1}]', 200, "Expected the column 'row_id'"),
+        ("text/csv", "row_id,score\nr1,2\n", 200, "ids are missing"),
+    ],
+)
+def test_what_an_address_answers_may_be_wrong(
+    kind: str, body: str, status: int, message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(kind, body, status) as address:
+        typed = ("--out", tmp_path / "audit", "--score-address", address, "--high-means", "normal", *FEW)
+        assert cli.main(audit_arguments(table, *typed)) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "audit").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--score-command", "score.py {in}"], "The command needs the places {in} and {out}"),
+        (["--score-command", "'score.py {in} {out}"], "The command cannot be read: No closing quotation."),
+        (["--score-address", "localhost:80"], "An address begins with http:// or https://"),
+        (["--ask-scores", "rows.xlsx"], "written as .csv or .parquet; got 'rows.xlsx'"),
+        (["--score-column", "debt"], "Scores of twins are needed, too: say how to ask the detector"),
+        (["--no-methods"], "Scores of twins are needed, too"),
+        (["--score-command", "a {in} {out}", "--score-address", "http://x"], "not allowed with argument"),
+        (["--ask-scores", "rows.csv", "--detector", "ae"], "A detector of your own needs a name"),
+        (["--ask-scores", "rows.csv", "--carry", "debt"], "'debt' is not. Ignore it, or do not carry it"),
+        (["--ask-scores", "rows.csv", "--preset", "paper"], ""),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_long(
+    options: list[str], message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "--high-means" not in options and "--ask-scores" not in options:
+        options = [*options, "--high-means", "normal"]
+    typed = audit_arguments(table, "--out", tmp_path / "audit", *options, *FEW)
+    try:
+        code = cli.main(typed)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    if message:
+        assert code == 2
+        assert message in capsys.readouterr().err
+
+
+def test_what_a_score_means_must_be_said(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = audit_arguments(table, "--out", tmp_path / "audit", "--score-command", "a {in} {out}", *FEW)
+    assert cli.main(typed) == 2
+    assert "--high-means anomalous, or normal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("script", "seconds", "message"),
+    [
+        ("import sys; sys.exit('the model is missing')", "60", "ended with exit code 1: the model is missing"),
+        ("", "60", "ended well, but wrote no file {out}"),
+        ("import time; time.sleep(60)", "0.5", "took longer than 0.5 seconds"),
+        ("import sys; open(sys.argv[2], 'w').write('row_id,score\\n')", "60", "ids are missing"),
+    ],
+)
+def test_a_command_that_fails_is_explained(
+    script: str, seconds: str, message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(script)
+    typed = ("--score-command", command(path), "--high-means", "normal", "--score-seconds", seconds)
+    assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed, *FEW)) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "audit").exists()
+
+
+def test_a_command_that_is_not_there(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ("--score-command", "no-such-program {in} {out}", "--high-means", "normal", *FEW)
+    assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed)) == 2
+    assert "The command 'no-such-program' cannot be started" in capsys.readouterr().err
+
+
+def test_answers_to_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = tmp_path / "scores.csv"
+    scores.write_text("row_id,score\nr1,1.5\n")
+    assert cli.main(["audit", "nowhere", "--scores", str(scores)]) == 2
+    assert "'nowhere' is neither an audit folder nor the id of a saved audit" in capsys.readouterr().err
+    assert cli.main(["audit", str(tmp_path), "--scores", str(scores)]) == 2
+    assert "holds no audit that waits for scores" in capsys.readouterr().err
+
+
+def test_a_column_of_scores_is_left_out_and_compared(
+    table: Path, scorer: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = pd.read_csv(table)
+    people.assign(outlier_score=-people["debt"]).to_csv(table, index=False)
+    assert cli.main(["inspect", str(table)]) == 0
+    assert "is named like what a detector says of people" in capsys.readouterr().out
+    typed = ("--score-command", command(scorer), "--high-means", "normal", "--score-column", "outlier_score", *FEW)
+    assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed)) == 0
+    result = load_audit(tmp_path / "audit")
+    assert result.roles.score == "outlier_score"
+    assert result.asked is not None
+    assert result.asked.known > 300
+    assert result.asked.unlike_known == 0
+    text = json.loads((tmp_path / "audit" / "audit.json").read_text())
+    assert text["asked"]["known"] == result.asked.known
