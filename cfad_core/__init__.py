@@ -9,11 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cfad_core.audit.folder import load_audit, save_audit
+    from cfad_core.audit.batch import Batch
+    from cfad_core.audit.batches import measure_batch
+    from cfad_core.audit.folder import load_audit, load_judges, save_audit
     from cfad_core.audit.group_report import GroupReport
+    from cfad_core.audit.history import append_batch, read_history
     from cfad_core.audit.report import MethodReport
     from cfad_core.audit.result import AuditResult
-    from cfad_core.audit.run import run_audit
+    from cfad_core.audit.run import audit_with_judges, run_audit
     from cfad_core.audit.scoring import explain_rows, score_rows, twin_rows
     from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from cfad_core.data.attributes import Attribute
     from cfad_core.data.roles import ColumnRoles
     from cfad_core.data.sets.synthetic import generate_synthetic
+    from cfad_core.data.tables import Tables
 
 __version__ = "0.1.0"
 
@@ -29,6 +33,7 @@ _HOMES = {
     "AuditCancelled": "cfad_core.core.errors",
     "AuditConfig": "cfad_core.core.config",
     "AuditResult": "cfad_core.audit.result",
+    "Batch": "cfad_core.audit.batch",
     "CfadError": "cfad_core.core.errors",
     "ColumnRoles": "cfad_core.data.roles",
     "DetectorConfig": "cfad_core.core.config",
@@ -37,10 +42,16 @@ _HOMES = {
     "Knowledge": "cfad_core.core.config",
     "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
+    "Tables": "cfad_core.data.tables",
+    "append_batch": "cfad_core.audit.history",
+    "audit_with_judges": "cfad_core.audit.run",
     "explain_rows": "cfad_core.audit.scoring",
     "generate_synthetic": "cfad_core.data.sets.synthetic",
     "load_audit": "cfad_core.audit.folder",
+    "load_judges": "cfad_core.audit.folder",
+    "measure_batch": "cfad_core.audit.batches",
     "preset": "cfad_core.core.config",
+    "read_history": "cfad_core.audit.history",
     "run_audit": "cfad_core.audit.run",
     "save_audit": "cfad_core.audit.folder",
     "score_rows": "cfad_core.audit.scoring",
@@ -52,6 +63,7 @@ __all__ = [
     "AuditCancelled",
     "AuditConfig",
     "AuditResult",
+    "Batch",
     "CfadError",
     "ColumnRoles",
     "DetectorConfig",
@@ -60,10 +72,16 @@ __all__ = [
     "Knowledge",
     "MethodReport",
     "Progress",
+    "Tables",
+    "append_batch",
+    "audit_with_judges",
     "explain_rows",
     "generate_synthetic",
     "load_audit",
+    "load_judges",
+    "measure_batch",
     "preset",
+    "read_history",
     "run_audit",
     "save_audit",
     "score_rows",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
 from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.audit.slicing import MethodSlices
 from cfad_core.audit.stability_files import Judged, load_stability, read_judged, save_arrays, save_stability
-from cfad_core.causal.files import load_model, save_model
+from cfad_core.causal.files import load_model, load_models, save_model, save_models
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
@@ -122,10 +122,17 @@ def graph_summary(model: CausalModel) -> dict[str, Any]:
     }
 
 
-def save_audit(result: AuditResult, folder: Path) -> None:
-    """Write the audit; ``audit.json`` comes last, so a folder that has it is complete."""
+def save_audit(result: AuditResult, folder: Path, judges: Sequence[CausalModel] = ()) -> None:
+    """Write the audit; ``audit.json`` comes last, so a folder that has it is complete.
+
+    Parameters
+    ----------
+    judges : the causal models that judged (``audit_with_judges``), to measure later batches by the same ones
+    """
     with staged_folder(folder, last="audit.json") as stage:
         save_model(result.model, stage / "scm")
+        if judges:
+            save_models(judges, stage / "judges")
         if result.stability is not None:
             save_stability(result.stability, stage / "uncertainty")
         weights = {
@@ -143,7 +150,8 @@ def save_audit(result: AuditResult, folder: Path) -> None:
         save_arrays({"people": result.people.judged, **judged}, stage / "judged.safetensors")
         train = {method: scores.train for method, scores in result.scores.items()}
         save_arrays(train, stage / "train_scores.safetensors")
-        text = json.dumps(summary(result), indent=2, allow_nan=False)
+        content = summary(result) | {"judge_models": len(judges)}
+        text = json.dumps(content, indent=2, allow_nan=False)
         (stage / "audit.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -177,6 +185,28 @@ def load_audit(folder: Path) -> AuditResult:
         raise
     except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
         raise InvalidArtifactError(f"The audit in '{folder}' is damaged: {error}") from error
+
+
+def load_judges(folder: Path) -> list[CausalModel]:
+    """The causal models that judged an audit; none if they were not saved with it.
+
+    They are large, and only new rows need them, so that ``load_audit`` leaves them alone.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If the folder holds no audit, or they are damaged.
+    """
+    try:
+        text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+        wanted = text.get("judge_models", 0)
+    except (OSError, ValueError, AttributeError) as error:
+        raise InvalidArtifactError(f"'{folder}' holds no audit: {error}") from error
+    found = load_models(folder / "judges") if wanted else []
+    names = text["graph"]["variables"]
+    if len(found) != wanted or any(model.strengths()[0] != names for model in found):
+        raise InvalidArtifactError(f"The judges in '{folder}' do not belong to its audit.")
+    return found
 
 
 def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:

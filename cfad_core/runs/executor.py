@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from cfad_core.audit.folder import save_audit
-from cfad_core.audit.run import audit_tables, stages
+from cfad_core.audit.run import audit_with_judges, stages
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
 from cfad_core.core.progress import DoneShare, Progress
 from cfad_core.runs.child import Child
@@ -79,8 +79,8 @@ def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, An
     """In the child process: run the audit, save it, return its headline."""
     with Store(Path(home), url) as store:
         request = store.request(audit)
-        result = audit_tables(request.tables, request.roles, request.config, progress)
-        save_audit(result, store.folder(audit))
+        result, judges = audit_with_judges(request.tables, request.roles, request.config, progress)
+        save_audit(result, store.folder(audit), judges)
     return headline(result)
 
 

@@ -124,10 +124,11 @@ def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
 def _audit(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
     from cfad_core.audit.folder import save_audit
-    from cfad_core.audit.run import run_audit
+    from cfad_core.audit.run import audit_with_judges
     from cfad_core.core.files import check_folder
     from cfad_core.data.readers import read_table
     from cfad_core.data.suggestions import suggest_roles, suggest_roots
+    from cfad_core.data.tables import Tables
 
     if options.out is not None:
         check_folder(options.out)
@@ -149,8 +150,8 @@ def _audit(options: argparse.Namespace) -> None:
         result, place = _audit_in_store(options, table, roles, config, tables)
     else:
         with TerminalProgress() as progress:
-            result = run_audit(table, roles, config, progress, test=tables[0], test_counterfactual=tables[1])
-        save_audit(result, options.out)
+            result, judges = audit_with_judges(Tables(table, tables[0], tables[1]), roles, config, progress)
+        save_audit(result, options.out, judges)
         place = f"in {options.out}"
     print(summary(result))
     if options.ignore is None and roles.ignore:
