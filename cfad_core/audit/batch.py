@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from cfad_core.evaluation.shift_test import FEWEST, Shift
 from cfad_core.evaluation.twin_test import TwinTest
 
 MOST_UNKNOWN = 0.05  # of the rows, with a category that the audit does not know
+_INTERVAL, _STRICT = 1.6449, 2.3263  # standard errors: half of a 90 % interval; what chance exceeds once in 100 times
 _HOW = {
     "average": ("lower on average", "higher on average"),
     "spread": ("less spread out", "more spread out"),
@@ -51,13 +53,34 @@ class ComparisonBatch:
     ----------
     groups : how many people each has; None: fewer than ten
     twin_test : whether twins pass for real people of the other group; None where that cannot be tested
+    audit_twin_test : the same in the audit itself
     methods : those whose detector is at hand
     """
 
     name: str
     groups: dict[str, int | None]
     twin_test: TwinTest | None
+    audit_twin_test: TwinTest | None
     methods: dict[str, MethodBatch]
+
+    @property
+    def twins_pass(self) -> bool | None:
+        """None where that was not tested."""
+        return None if self.twin_test is None else self.twin_test.passes()
+
+    @property
+    def twins_got_worse(self) -> bool:
+        """Whether they do not pass, and were harder to recognise in the audit beyond chance.
+
+        A large batch may show what the audit's own people were too few to show: that is no change.
+        """
+        now, then = self.twin_test, self.audit_twin_test
+        if now is None or now.passes():
+            return False
+        if then is None:
+            return True
+        error = math.hypot(now.high - now.low, then.high - then.low) / (2.0 * _INTERVAL)
+        return now.auc - then.auc > _STRICT * error
 
 
 @dataclass(frozen=True)
@@ -105,7 +128,6 @@ class Batch:
     unknown : by column, the share of rows with a category that the audit does not know
     unknown_rows : the share of rows with one in any column
     fit : by variable that a sensitive attribute reaches; None where it was not tested
-    twins_failed : whether twins did not pass in the audit itself
     """
 
     at: float
@@ -118,7 +140,6 @@ class Batch:
     unknown: dict[str, float]
     unknown_rows: float
     fit: dict[str, VariableFit] | None
-    twins_failed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -159,12 +180,8 @@ class Batch:
             first = f"{self.misfits[0]} is {(self.fit or {})[self.misfits[0]].words}"
             found.append(f"{listed(self.misfits)} {verb} distributed otherwise than in the audit ({first})")
         for one in self.comparisons:
-            if one.twin_test is not None and not one.twin_test.passes():
-                as_before = ", as in the audit itself" if self.twins_failed else ""
-                found.append(
-                    f"twins do not pass for real people of another group of {one.name} (AUC {one.twin_test.auc:.2f}"
-                    f"{as_before})"
-                )
+            if one.twins_got_worse:
+                found.append(f"twins do not pass for real people of another group of {one.name} ({_aucs(one)})")
         if self.unknown_rows > MOST_UNKNOWN:
             columns = sorted(self.unknown, key=lambda name: -self.unknown[name])
             found.append(
@@ -192,9 +209,21 @@ class Batch:
                 f"The causal model was not tested on these rows: that takes at least {FEWEST} people of a group, here "
                 "and among the people of the audit, and a causal model that can be tested."
             )
+        found += [
+            f"Twins do not pass for real people of another group of {one.name} ({_aucs(one)}). That is no clear change: "
+            "the causal model of the audit may have been wrong from the beginning."
+            for one in self.comparisons
+            if one.twins_pass is False and not one.twins_got_worse
+        ]
         if not self.judges:
             found.append(
                 "The changing ratio is by the audit's own causal model and has no interval, as the audit was saved "
                 "without its judges; run the audit again to have both."
             )
         return tuple(found)
+
+
+def _aucs(one: ComparisonBatch) -> str:
+    """``AUC 0.63, in the audit 0.51``."""
+    now, then = one.twin_test, one.audit_twin_test
+    return f"AUC {now.auc:.2f}{'' if then is None else f', in the audit {then.auc:.2f}'}" if now is not None else ""

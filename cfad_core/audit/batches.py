@@ -81,7 +81,6 @@ def measure_batch(
         unknown={name: float(cells.mean()) for name, cells in unknown.items()},
         unknown_rows=float(anywhere.mean()),
         fit=measure_fit(result, people),
-        twins_failed=any(one.twin_test is not None and not one.twin_test.passes() for one in result.checks),
     )
 
 
@@ -103,6 +102,7 @@ class _Measuring:
 
     def through(self, comparison: Comparison) -> ComparisonBatch:
         """All of it through one comparison."""
+        checks = self.result.seen(comparison.name).checks
         groups = self.result.plan.groups_of(self.state, comparison)
         sizes = np.bincount(groups, minlength=len(comparison.groups)).tolist()
         return ComparisonBatch(
@@ -111,6 +111,7 @@ class _Measuring:
                 name: None if 0 < n < SMALLEST_GROUP else n for name, n in zip(comparison.groups, sizes, strict=True)
             },
             twin_test=_twin_test(self.result, self.people, comparison, Silent(self.progress, STAGE)),
+            audit_twin_test=checks[0].twin_test if checks else None,
             methods={method: self._method(method, comparison, groups) for method in self.methods},
         )
 
