@@ -179,9 +179,11 @@ class Batch:
             verb = "is" if len(self.misfits) == 1 else "are"
             first = f"{self.misfits[0]} is {(self.fit or {})[self.misfits[0]].words}"
             found.append(f"{listed(self.misfits)} {verb} distributed otherwise than in the audit ({first})")
-        for one in self.comparisons:
-            if one.twins_got_worse:
-                found.append(f"twins do not pass for real people of another group of {one.name} ({_aucs(one)})")
+        found += [
+            f"twins do not pass for real people of another group of {one.name} ({_aucs(one)})"
+            for one in self.comparisons
+            if one.twins_got_worse
+        ]
         if self.unknown_rows > MOST_UNKNOWN:
             columns = sorted(self.unknown, key=lambda name: -self.unknown[name])
             found.append(
@@ -210,8 +212,8 @@ class Batch:
                 "and among the people of the audit, and a causal model that can be tested."
             )
         found += [
-            f"Twins do not pass for real people of another group of {one.name} ({_aucs(one)}). That is no clear change: "
-            "the causal model of the audit may have been wrong from the beginning."
+            f"Twins do not pass for real people of another group of {one.name} ({_aucs(one)}). That is no clear "
+            "change: the causal model of the audit may have been wrong from the beginning."
             for one in self.comparisons
             if one.twins_pass is False and not one.twins_got_worse
         ]

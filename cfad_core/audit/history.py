@@ -9,13 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
 from cfad_core.audit.batch import Batch
 from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.core.formats import HIDDEN_SIZE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HISTORY = "history.jsonl"
 _LOCK = ".history.lock"
@@ -66,9 +71,42 @@ def read_history(folder: Path) -> list[Batch]:
     return sorted(found, key=lambda batch: batch.at)
 
 
-def scored_before(history: list[Batch], batch: Batch) -> list[Batch]:
+def scored_before(history: Sequence[Batch], batch: Batch) -> list[Batch]:
     """The batches of a history with the same table."""
     return [other for other in history if other.digest == batch.digest]
+
+
+def history_table(batches: Sequence[Batch]) -> pd.DataFrame:
+    """A row for each batch, comparison and method, all numbers as they are."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for batch in batches:
+        fit = {f"drop_{name}": one.drop for name, one in (batch.fit or {}).items()}
+        fit |= {f"shift_{name}": one.shift.size for name, one in (batch.fit or {}).items()}
+        about = {"date": batch.date, "source": batch.source, "digest": batch.digest, "n": batch.n}
+        for comparison in batch.comparisons:
+            test = comparison.twin_test
+            sizes = {f"n_{group}": HIDDEN_SIZE if n is None else n for group, n in comparison.groups.items()}
+            for method, found in comparison.methods.items():
+                rates = {f"flag_rate_{group}": one.value for group, one in found.flag_rates.items()}
+                ends = found.interval
+                numbers = {
+                    "comparison": comparison.name,
+                    "method": method,
+                    "threshold": found.threshold,
+                    "flag_rate": found.flag_rate.value,
+                    "changing_ratio": found.changing_ratio,
+                    "changing_ratio_low": None if ends is None else ends.low,
+                    "changing_ratio_high": None if ends is None else ends.high,
+                    "judges": batch.judges,
+                    "twin_auc": None if test is None else test.auc,
+                    "twins_pass": comparison.twins_pass,
+                    "unknown_rows": batch.unknown_rows,
+                    "alarm": batch.alarm,
+                }
+                rows.append(about | numbers | sizes | rates | fit)
+    return pd.DataFrame(rows)
 
 
 def _batch(line: bytes, mark: str) -> Batch | None:

@@ -64,8 +64,11 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess
         ),
         (["audit", "people.csv", "--sensitive", "group", "--seed", "-1", "--out", "audit"], "a seed is a whole number"),
         (["audit", "people.csv", "--sensitive", "group", "--out", "people.csv"], "is a file; choose a folder"),
-        (["score", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
-        (["counterfactuals", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
+        (["score", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' is neither an audit folder nor the id"),
+        (
+            ["counterfactuals", "nowhere", "people.csv", "--out", "x.csv"],
+            "'nowhere' is neither an audit folder nor the id",
+        ),
         (["benchmark", "--datasets", "mars", "--out", "r.json"], "Unknown data set: mars. Known: synthetic"),
         (
             ["benchmark", "--methods", "magic", "--out", "r.json"],

@@ -6,6 +6,7 @@ import argparse
 from datetime import datetime
 from pathlib import Path
 
+from cfad_core.apps.cli import batches
 from cfad_core.apps.cli.options import Commands
 from cfad_core.apps.cli.output import aligned
 
@@ -29,6 +30,7 @@ def add_to(commands: Commands) -> None:
         one.set_defaults(run=run)
         if action == "export":
             one.add_argument("file", type=Path, metavar="FILE")
+    batches.add_to(actions)
     taking = actions.add_parser("import", help="take one out of a zip file")
     taking.add_argument("file", type=Path, metavar="FILE")
     taking.set_defaults(run=_import_audit)
