@@ -85,7 +85,9 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
+    monkeypatch.setenv("CFAD_HOME", str(tmp_path_factory.mktemp("home")))
     names = make_people(200, seed=0).assign(name=[f"person {k}" for k in range(200)])
     names.to_csv(table.parent / "names.csv", index=False)
     monkeypatch.chdir(table.parent)
