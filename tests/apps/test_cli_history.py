@@ -110,10 +110,7 @@ def test_saved_audits_have_a_history_and_take_it_along(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["score", "audit", "people.csv", "--out", "x.csv", "--date", "1.3.2026"],
-            "a date is a year, a month and a day",
-        ),
+        (["score", "x", "y.csv", "--out", "z.csv", "--date", "1.3.2026"], "a date is a year, a month and a day"),
         (["audits", "history", "nowhere"], "'nowhere' is neither an audit folder nor the id of a saved audit"),
         (["audits", "history", "."], "'.' holds no audit: there is no audit.json in it"),
     ],

@@ -114,7 +114,7 @@ def test_the_command_as_it_is_typed(tmp_path: Path, arguments: list[str]) -> Non
 def test_an_interrupted_audit_writes_nothing(
     table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("cfad_core.audit.run.run_audit", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr("cfad_core.audit.run.audit_with_judges", Mock(side_effect=KeyboardInterrupt))
     assert cli.main(audit_arguments(table, "--out", table.parent / "audit")) == 130
     assert capsys.readouterr() == ("", "Cancelled; nothing was written.\n")
     assert list(table.parent.iterdir()) == [table]

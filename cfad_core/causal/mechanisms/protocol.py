@@ -72,8 +72,8 @@ _FAR = 4.0  # standard deviations of the noise, beyond which nobody counts for m
 
 def noise_residuals(noise: Floats) -> dict[str, Floats]:
     """Of noise (n,), nan where there is none: where it lies, and how far it spreads."""
-    found = np.clip(np.where(np.isnan(noise), 0.0, noise), -_FAR, _FAR)
-    return {AVERAGE: found, SPREAD: found**2}
+    found = np.clip(noise, -_FAR, _FAR)
+    return {AVERAGE: np.nan_to_num(found), SPREAD: np.nan_to_num(found**2 - 1.0)}  # whoever has none counts as usual
 
 
 @dataclass(frozen=True)
