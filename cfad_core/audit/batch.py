@@ -72,13 +72,11 @@ class ComparisonBatch:
     def twins_got_worse(self) -> bool:
         """Whether they do not pass, and were harder to recognise in the audit beyond chance.
 
-        A large batch may show what the audit's own people were too few to show: that is no change.
+        Otherwise the causal model may have been wrong from the beginning: that is no change.
         """
         now, then = self.twin_test, self.audit_twin_test
-        if now is None or now.passes():
+        if now is None or then is None or now.passes():
             return False
-        if then is None:
-            return True
         error = math.hypot(now.high - now.low, then.high - then.low) / (2.0 * _INTERVAL)
         return now.auc - then.auc > _STRICT * error
 

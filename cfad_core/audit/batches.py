@@ -215,12 +215,17 @@ def _named(shift: Shift, name: str, encoding: Encoding) -> Shift:
 def _twin_test(result: AuditResult, people: Floats, comparison: Comparison, progress: Progress) -> TwinTest | None:
     """Whether twins of people (n, d) pass for real ones; None where the audit itself cannot test that, or for a few.
 
+    Tested are at most as many people as the audit has: a classifier that learns from more recognises more, and the two
+    could not be compared.
+
     Where twins keep variables that differ between the groups, everybody stays in the test with the probability of the
     groups that they are compared with, given these variables (overlap weights, by a logit of these people).
     """
     place, plan = result.plan.comparisons.index(comparison), result.plan
     if place >= len(result.checks) or not isinstance(result.model, StructuralModel):
         return None
+    rng = np.random.default_rng([result.config.seed, 12])
+    people = people[sample_of(np.arange(len(people)), len(result.people.row), rng)]
     checks, sizes = result.checks[place], np.bincount(plan.groups_of(plan.states.of_codes(people[:, 0]), comparison))
     if checks.rows_were_selected or comparison.is_joint or (sizes >= FEWEST).sum() < 2:
         return None
