@@ -202,8 +202,9 @@ def load_judges(folder: Path) -> list[CausalModel]:
         wanted = text.get("judge_models", 0)
     except (OSError, ValueError, AttributeError) as error:
         raise InvalidArtifactError(f"'{folder}' holds no audit: {error}") from error
-    found = load_models(folder / "judges") if wanted else []
-    names = text["graph"]["variables"]
+    if not wanted:
+        return []
+    found, names = load_models(folder / "judges"), text.get("graph", {}).get("variables")
     if len(found) != wanted or any(model.strengths()[0] != names for model in found):
         raise InvalidArtifactError(f"The judges in '{folder}' do not belong to its audit.")
     return found
