@@ -86,12 +86,12 @@ def _own_line(ratio: float, moments: Sequence[Moment]) -> go.Scatter:
 def _ratios(moments: Sequence[Moment]) -> list[go.Scatter]:
     """A trace for each mark, and a line through all of them."""
     known = [one for one in moments if one.ratio is not None]
-    line = {"color": PALETTE[0], "width": 2}
+    line = {"color": PALETTE[2], "width": 2}
     found = [go.Scatter(x=_dates(known), y=_known(known), mode="lines", line=line, showlegend=False, hoverinfo="skip")]
     for name, symbol, color, some in (
-        ("audit", _AUDIT, 0, [one for one in known if one.is_audit]),
-        ("batch", "circle", 0, [one for one in known if not (one.is_audit or one.has_alarm)]),
-        ("batch that the causal model does not fit", _ALARM, 1, [one for one in known if one.has_alarm]),
+        ("audit", _AUDIT, 2, [one for one in known if one.is_audit]),
+        ("batch", "circle", 2, [one for one in known if not (one.is_audit or one.has_alarm)]),
+        ("batch that the causal model does not fit", _ALARM, 7, [one for one in known if one.has_alarm]),
     ):
         if some:
             marker = {"symbol": symbol, "size": 12, "color": PALETTE[color]}

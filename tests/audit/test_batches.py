@@ -244,3 +244,13 @@ def test_twins_that_never_passed_are_a_remark_and_no_alarm(judged: Judged) -> No
     )
     assert unknown.alarm is None
     assert "(AUC 0.60). That is no clear change" in unknown.remarks[0]
+
+
+def test_a_method_without_its_detector_is_left_out(measured: AuditResult, tmp_path: Path) -> None:
+    new = make_people(120, seed=1)
+    assert "lof" in measure_batch(measured, [], new).comparisons[0].methods
+    save_audit(measured, tmp_path)  # another library's detector is not saved
+    found = measure_batch(load_audit(tmp_path), [], new)
+    assert tuple(found.comparisons[0].methods) == tuple(method for method in measured.scores if method != "lof")
+    bare = dataclasses.replace(measured, detectors={})
+    assert measure_batch(bare, [], new).comparisons[0].methods == {}
