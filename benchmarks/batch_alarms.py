@@ -1,6 +1,6 @@
 """How often batches raise an alarm: when nothing has changed, and when something has (``docs/BATCHES.md``).
 
-    OMP_NUM_THREADS=1 python benchmarks/batch_alarms.py --worlds 104 --first 7000 --out alarms.jsonl
+    OMP_NUM_THREADS=1 python benchmarks/batch_alarms.py --worlds 104 --first 8000 --out alarms.jsonl
 
 Each world is audited once, from its own table; then batches of new people are measured. Nobody had looked at these
 worlds before the limits were set. One JSON line a world is appended to ``--out``; worlds that are there are not run
@@ -50,7 +50,7 @@ def main() -> None:
     """Measure what is missing, and print the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=104)
-    parser.add_argument("--first", type=int, default=7_000)
+    parser.add_argument("--first", type=int, default=8_000)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     families = [name for name, family in FAMILIES.items() if family.identified]

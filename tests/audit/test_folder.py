@@ -265,7 +265,8 @@ def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path,
     batch = measure_batch(again, load_judges(tmp_path), table)  # of its own model: judges were not saved
     assert (batch.judges, batch.fit, batch.alarm) == (0, None, None)
     found = batch.comparisons[0].methods["ae"]
-    assert (found.changing_ratio, found.interval) == (pytest.approx(scored["ae_change"].mean()), None)
+    assert found.changing_ratio == pytest.approx(scored["ae_change"].mean())
+    assert found.interval is None
     append_batch(tmp_path, batch)
     assert read_history(tmp_path) == [batch]
     as_a, own = twin_rows(again, table, {"group": "a"}).rows, table["group"] == "a"
