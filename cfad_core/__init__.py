@@ -9,14 +9,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cfad_core.audit.folder import load_audit, save_audit
+    from cfad_core.audit.answering import audit_detector
+    from cfad_core.audit.batch import Batch
+    from cfad_core.audit.batches import measure_batch
+    from cfad_core.audit.folder import load_audit, load_judges, save_audit
     from cfad_core.audit.gate import Check, Gate, check_gate
     from cfad_core.audit.group_report import GroupReport
+    from cfad_core.audit.history import append_batch, read_history
     from cfad_core.audit.report import MethodReport
     from cfad_core.audit.result import AuditResult
     from cfad_core.audit.run import run_audit
     from cfad_core.audit.scoring import explain_rows, score_rows, twin_rows
-    from cfad_core.core.config import AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
+    from cfad_core.core.config import AskedDetector, AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
     from cfad_core.core.progress import Progress
     from cfad_core.data.attributes import Attribute
@@ -26,10 +30,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AskedDetector": "cfad_core.core.config",
     "Attribute": "cfad_core.data.attributes",
     "AuditCancelled": "cfad_core.core.errors",
     "AuditConfig": "cfad_core.core.config",
     "AuditResult": "cfad_core.audit.result",
+    "Batch": "cfad_core.audit.batch",
     "CfadError": "cfad_core.core.errors",
     "Check": "cfad_core.audit.gate",
     "ColumnRoles": "cfad_core.data.roles",
@@ -40,11 +46,16 @@ _HOMES = {
     "Knowledge": "cfad_core.core.config",
     "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
+    "append_batch": "cfad_core.audit.history",
+    "audit_detector": "cfad_core.audit.answering",
     "check_gate": "cfad_core.audit.gate",
     "explain_rows": "cfad_core.audit.scoring",
     "generate_synthetic": "cfad_core.data.sets.synthetic",
     "load_audit": "cfad_core.audit.folder",
+    "load_judges": "cfad_core.audit.folder",
+    "measure_batch": "cfad_core.audit.batches",
     "preset": "cfad_core.core.config",
+    "read_history": "cfad_core.audit.history",
     "run_audit": "cfad_core.audit.run",
     "save_audit": "cfad_core.audit.folder",
     "score_rows": "cfad_core.audit.scoring",
@@ -52,10 +63,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "AskedDetector",
     "Attribute",
     "AuditCancelled",
     "AuditConfig",
     "AuditResult",
+    "Batch",
     "CfadError",
     "Check",
     "ColumnRoles",
@@ -66,11 +79,16 @@ __all__ = [
     "Knowledge",
     "MethodReport",
     "Progress",
+    "append_batch",
+    "audit_detector",
     "check_gate",
     "explain_rows",
     "generate_synthetic",
     "load_audit",
+    "load_judges",
+    "measure_batch",
     "preset",
+    "read_history",
     "run_audit",
     "save_audit",
     "score_rows",

@@ -1,4 +1,4 @@
-"""Methods: all detectors on this table, over seeds and settings, and the paper's experiments."""
+"""Methods: all detectors on this table, over time, seeds and settings, and the paper's experiments."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from cfad_core.apps.dashboard.comparison import (
 )
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.history_view import show_history
 from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods, unranked
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
@@ -124,9 +125,13 @@ def sensitivity(audit: str, *, polling: bool) -> None:
 frame.open_page("Methods")
 st.title("Methods")
 record, result = frame.finished_audit()
-here, seeds, settings, paper = st.tabs(["This audit", "Over seeds", "Sensitivity", "The paper's experiments"])
+here, over_time, seeds, settings, paper = st.tabs(
+    ["This audit", "Over time", "Over seeds", "Sensitivity", "The paper's experiments"]
+)
 with here:
     this_audit(record, result)
+with over_time:
+    show_history(record, result)
 with seeds:
     over_seeds(record, result)
 with settings:

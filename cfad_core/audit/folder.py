@@ -26,7 +26,7 @@ from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
 from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.audit.slicing import MethodSlices
 from cfad_core.audit.stability_files import Judged, load_stability, read_judged, save_arrays, save_stability
-from cfad_core.causal.files import load_model, save_model
+from cfad_core.causal.files import load_model, load_models, save_model, save_models
 from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
@@ -128,6 +128,8 @@ def save_audit(result: AuditResult, folder: Path) -> None:
     """Write the audit; ``audit.json`` comes last, so a folder that has it is complete."""
     with staged_folder(folder, last="audit.json") as stage:
         save_model(result.model, stage / "scm")
+        if result.judge_models:
+            save_models(result.judge_models, stage / "judges")
         if result.stability is not None:
             save_stability(result.stability, stage / "uncertainty")
         weights = {
@@ -145,7 +147,8 @@ def save_audit(result: AuditResult, folder: Path) -> None:
         save_arrays({"people": result.people.judged, **judged}, stage / "judged.safetensors")
         train = {method: scores.train for method, scores in result.scores.items()}
         save_arrays(train, stage / "train_scores.safetensors")
-        text = json.dumps(summary(result), indent=2, allow_nan=False)
+        content = summary(result) | {"judge_models": len(result.judge_models)}
+        text = json.dumps(content, indent=2, allow_nan=False)
         (stage / "audit.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -179,6 +182,29 @@ def load_audit(folder: Path) -> AuditResult:
         raise
     except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
         raise InvalidArtifactError(f"The audit in '{folder}' is damaged: {error}") from error
+
+
+def load_judges(folder: Path) -> tuple[CausalModel, ...]:
+    """The causal models that judged an audit; none if they were not saved with it.
+
+    They are large, and only new rows need them, so that ``load_audit`` leaves them alone.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If the folder holds no audit, or they are damaged.
+    """
+    try:
+        text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+        wanted = text.get("judge_models", 0)
+    except (OSError, ValueError, AttributeError) as error:
+        raise InvalidArtifactError(f"'{folder}' holds no audit: {error}") from error
+    if not wanted:
+        return ()
+    found, names = tuple(load_models(folder / "judges")), text.get("graph", {}).get("variables")
+    if len(found) != wanted or any(model.strengths()[0] != names for model in found):
+        raise InvalidArtifactError(f"The judges in '{folder}' do not belong to its audit.")
+    return found
 
 
 def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:

@@ -21,7 +21,7 @@ from safetensors.numpy import load_file
 
 from cfad_core.audit.answers import Answers, Door, read_answers
 from cfad_core.audit.asking import PendingAudit
-from cfad_core.audit.folder import load_audit, save_audit
+from cfad_core.audit.folder import load_audit, load_judges, save_audit
 from cfad_core.audit.questions import AskedNumbers, Questions
 from cfad_core.audit.stability_files import save_arrays
 from cfad_core.core.arrays import Bools
@@ -101,7 +101,8 @@ def load_pending(folder: Path) -> PendingAudit:
     InvalidArtifactError
         If the folder holds no questions, or damaged ones.
     """
-    return PendingAudit(load_audit(folder / FOLDER), load_questions(folder))
+    result = dataclasses.replace(load_audit(folder / FOLDER), judge_models=load_judges(folder / FOLDER))
+    return PendingAudit(result, load_questions(folder))
 
 
 def load_questions(folder: Path) -> Questions:

@@ -122,6 +122,8 @@ class AuditResult:
     provenance : what it was made from
     slices : by method, subgroups that nobody asked for; empty in audits from before they were looked for
     asked : of an audit of a detector outside this program, how it answered
+    judge_models : the causal models that judged, while they are at hand: of an audit that was loaded, ``load_judges``
+        reads them when new rows need them
     view : what of it is seen; None: all of it
     """
 
@@ -141,6 +143,7 @@ class AuditResult:
     provenance: Provenance
     slices: dict[str, MethodSlices] = field(default_factory=dict)
     asked: AnswerRecord | None = None
+    judge_models: tuple[CausalModel, ...] = ()
     view: View | None = None
 
     @cached_property

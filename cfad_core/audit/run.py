@@ -166,6 +166,7 @@ def audit_recorded(
         stability=None,
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
+        judge_models=tuple(judges),
     )
     return _assessed(Recorded(result, judges, data, judgement), phase_one, scorer, rows.inputs, clock)
 

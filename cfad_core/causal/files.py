@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from safetensors.numpy import load_file, save_file
@@ -35,8 +36,22 @@ def save_model(model: CausalModel, stem: Path) -> None:
     if isinstance(model, AdditiveModel):
         model.save(stem)
         return
+    _save(model, stem)
+
+
+def save_models(models: Sequence[CausalModel], stem: Path) -> None:
+    """Write several models into two files; of additive ones there may be one."""
+    if len(models) == 1:
+        save_model(models[0], stem)
+        return
+    if any(isinstance(model, AdditiveModel) for model in models):
+        raise InvalidArtifactError("Only one additive causal model can be written to a file; write each to its own.")
+    _save(tuple(models), stem)
+
+
+def _save(value: StructuralModel | tuple[CausalModel, ...], stem: Path) -> None:
     arrays: Arrays = {}
-    text = {"version": _VERSION, "model": to_plain(model, arrays)}
+    text = {"version": _VERSION, "model": to_plain(value, arrays)}
     save_file(arrays, stem.with_suffix(".safetensors"))
     stem.with_suffix(".json").write_text(json.dumps(text) + "\n", encoding="utf-8")
 
@@ -49,20 +64,29 @@ def load_model(stem: Path) -> CausalModel:
     InvalidArtifactError
         If the files are missing, damaged or of another version.
     """
+    found = load_models(stem)
+    if len(found) != 1:
+        raise InvalidArtifactError(f"{stem.with_suffix('.json')} holds no causal model.")
+    return found[0]
+
+
+def load_models(stem: Path) -> list[CausalModel]:
+    """Read what ``save_models`` wrote; see ``load_model``."""
     try:
         text = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
         if text["version"] < _VERSION:
-            return AdditiveModel.load(stem)
+            return [AdditiveModel.load(stem)]
         if text["version"] > _VERSION:
             raise InvalidArtifactError(
                 f"{stem.with_suffix('.json')} has version {text['version']}; this program reads up to {_VERSION}."
             )
         arrays = load_file(stem.with_suffix(".safetensors"))
-        model = from_plain(text["model"], arrays, {part.__name__: part for part in _PARTS})
-        if not isinstance(model, StructuralModel):
+        found = from_plain(text["model"], arrays, {part.__name__: part for part in _PARTS})
+        models = list(found) if isinstance(found, tuple) else [found]
+        if not all(isinstance(model, StructuralModel) for model in models):
             raise InvalidArtifactError(f"{stem.with_suffix('.json')} holds no causal model.")
     except InvalidArtifactError:
         raise
     except Exception as error:  # whatever is wrong with the files, it is one thing to the reader
         raise InvalidArtifactError(f"Cannot read the causal model at {stem}: {error}") from error
-    return model
+    return models

@@ -255,16 +255,7 @@ class Learner:
     @one_thread()
     def group_probability(self, kept: Sequence[str], x: Floats) -> Floats:
         """How likely people x (n, d) are in each state, given the variables that twins keep, (n, states)."""
-        bases = fit_bases(self.cells, self.layout)
-        chosen = [self.layout.names.index(name) for name in kept]
-
-        def columns(cells: Floats) -> Floats:
-            functions = [(j, bases[j].functions(cells[:, j])) for j in chosen]
-            return np.stack([some[k] for j, some in functions for k in bases[j].options[-1]], axis=1)
-
-        states = self.layout.states
-        fit = fit_logit(columns(self.cells), states.of_codes(self.x[:, 0]), states.count)
-        return fit.probabilities(columns(self.layout.cells(x)))
+        return group_probability(self.layout, kept, self.x, x)
 
     @one_thread()
     def saturated(self, model: StructuralModel, progress: Progress) -> StructuralModel:
@@ -309,6 +300,21 @@ class Learner:
         others = [cells[:, s] for s in range(self.layout.attributes) if s != attribute]
         strata = np.unique(np.column_stack(others), axis=0, return_inverse=True)[1].reshape(-1) if others else None
         return holm(depends_on(cells, self.layout.kinds, attribute, strata))
+
+
+def group_probability(layout: Layout, kept: Sequence[str], rows: Floats, x: Floats) -> Floats:
+    """How likely people x (n, d) are in each state given some variables, (n, states), as in these rows (m, d)."""
+    cells = layout.cells(rows)
+    bases = fit_bases(cells, layout)
+    chosen = [layout.names.index(name) for name in kept]
+
+    def columns(cells: Floats) -> Floats:
+        functions = [(j, bases[j].functions(cells[:, j])) for j in chosen]
+        return np.stack([some[k] for j, some in functions for k in bases[j].options[-1]], axis=1)
+
+    states = layout.states
+    fit = fit_logit(columns(cells), states.of_codes(rows[:, 0]), states.count)
+    return fit.probabilities(columns(layout.cells(x)))
 
 
 def _single(shape: tuple[int, ...], j: int, i: int) -> Bools:

@@ -160,6 +160,23 @@ class StructuralModel:
         functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
         return {self.variables[i]: self.mechanisms[i].log_likelihood(cells[:, i], functions) for i in self.affected}
 
+    def residuals(self, x: Floats) -> dict[str, dict[str, Floats]]:
+        """By variable that a sensitive attribute reaches, what its causes do not explain of each person's cell.
+
+        Each (n,), and on average the same for all causes if the mechanism holds; therefore also the first of them times
+        each cause (``of CAUSE``).
+        """
+        self._check(x)
+        cells = self.layout.cells(x)
+        functions = {j: basis.functions(cells[:, j]) for j, basis in self.bases.items()}
+        found: dict[str, dict[str, Floats]] = {}
+        for i in self.affected:
+            own = self.mechanisms[i].residuals(cells[:, i], functions)
+            first = next(iter(own.values()))
+            causes = sorted(j for j in self.mechanisms[i].causes if j >= len(self.attributes))
+            found[self.variables[i]] = own | {f"of {self.variables[j]}": first * functions[j][0] for j in causes}
+        return found
+
     def oddness(self, x: Floats, *, drawn: bool = False) -> tuple[Floats, Floats]:
         """What is unusual about people x (n, d) with their causes, by column: noise, and ``-2 log p`` of levels.
 

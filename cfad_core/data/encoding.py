@@ -107,8 +107,12 @@ class Encoding:
 
     def unknown(self, table: pd.DataFrame) -> dict[str, int]:
         """Categories that were not there in training, counted by column; they stand for the most frequent one."""
-        counts = {variable.name: variable.count_unknown(table[variable.name]) for variable in self.variables}
-        return {name: count for name, count in counts.items() if count}
+        return {name: int(cells.sum()) for name, cells in self.unknown_cells(table).items()}
+
+    def unknown_cells(self, table: pd.DataFrame) -> dict[str, Bools]:
+        """Which cells (n,) these are, by column that has any."""
+        found = {variable.name: variable.is_unknown(table[variable.name]) for variable in self.variables}
+        return {name: cells for name, cells in found.items() if cells.any()}
 
     def in_groups(self, table: pd.DataFrame) -> Bools:
         """Which rows belong to a group of every sensitive attribute."""

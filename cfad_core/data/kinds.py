@@ -108,9 +108,9 @@ class Kind(ABC):
         """Which rows lie beyond all that training saw; without numbers there is no such range."""
         return np.zeros(len(columns), dtype=np.bool_)
 
-    def count_unknown(self, variable: Variable, cells: pd.Series[Any]) -> int:  # noqa: ARG002 - of other kinds
-        """How many cells hold a level that was not there in training."""
-        return 0
+    def is_unknown(self, variable: Variable, cells: pd.Series[Any]) -> Bools:  # noqa: ARG002 - of other kinds
+        """Which cells hold a level that was not there in training."""
+        return np.zeros(len(cells), dtype=np.bool_)
 
     def unreadable(self, cells: pd.Series[Any]) -> Bools:
         """Cells that hold something, but nothing of this kind."""
@@ -300,11 +300,13 @@ class CategoryColumn(Kind):
         far: Bools = np.abs(columns - nearest).max(axis=1) > HALF_RANGE / 2.0
         return far
 
-    def count_unknown(self, variable: Variable, cells: pd.Series[Any]) -> int:
+    def is_unknown(self, variable: Variable, cells: pd.Series[Any]) -> Bools:
         if OTHER in variable.levels:
-            return 0
-        counts = as_texts(cells).value_counts()
-        return int(sum(count for text, count in counts.items() if _position(variable.levels, str(text), -1) < 0))
+            return np.zeros(len(cells), dtype=np.bool_)
+        codes, texts = pd.factorize(as_texts(cells))
+        unknown = np.array([_position(variable.levels, str(text), -1) < 0 for text in texts], dtype=np.bool_)
+        found: Bools = unknown[codes]
+        return found
 
 
 KINDS: tuple[Kind, ...] = (NumberColumn(), DateColumn(), CategoryColumn())

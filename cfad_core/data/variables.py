@@ -97,9 +97,9 @@ class Variable:
         """
         return kind_named(self.kind).is_between_levels(self, columns)
 
-    def count_unknown(self, cells: pd.Series[Any]) -> int:
-        """How many cells hold a category that was not there in training."""
-        return kind_named(self.kind).count_unknown(self, cells)
+    def is_unknown(self, cells: pd.Series[Any]) -> Bools:
+        """Which cells hold a category that was not there in training."""
+        return kind_named(self.kind).is_unknown(self, cells)
 
 
 def fit_variable(cells: pd.Series[Any], kind: str, choices: Choices) -> Variable:

@@ -16,6 +16,7 @@ from cfad_core.figures.experiments import (
 )
 from cfad_core.figures.graphs import adjacency_figure, graph_figure
 from cfad_core.figures.groups import group_bars_figure, pairs_figure
+from cfad_core.figures.history import Moment, history_figure
 from cfad_core.figures.scores import Tradeoff, densities_figure, tradeoff_figure
 from cfad_core.figures.style import (
     CLEAR,
@@ -46,6 +47,7 @@ __all__ = [
     "PATTERNS",
     "STRONG_GREY",
     "SYMBOLS",
+    "Moment",
     "Tradeoff",
     "adjacency_figure",
     "adjacency_pair_figure",
@@ -59,6 +61,7 @@ __all__ = [
     "generation_error_figure",
     "graph_figure",
     "group_bars_figure",
+    "history_figure",
     "pairs_figure",
     "rates_figure",
     "reach_figure",

@@ -15,7 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from cfad_core.audit.folder import load_audit
+from cfad_core.audit.folder import load_audit, load_judges
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError
@@ -31,7 +31,7 @@ _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError),  # also what is encrypted or packed in a way that is not known
 )
 _MAX_BYTES = 20_000_000_000
-_MEMBER = re.compile(r"record\.json|audit/[a-z_]+\.(json|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet")
+_MEMBER = re.compile(r"record\.json|audit/[a-z_]+\.(json|jsonl|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet")
 
 
 def export_audit(store: Store, audit: str, path: Path) -> None:
@@ -42,7 +42,7 @@ def export_audit(store: Store, audit: str, path: Path) -> None:
     with staged_file(path) as stage, zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("record.json", json.dumps(entry, indent=2) + "\n")
         for file in sorted(store.folder(audit).iterdir()):
-            if file.is_file():
+            if file.is_file() and _MEMBER.fullmatch(f"audit/{file.name}"):
                 archive.write(file, f"audit/{file.name}")
         for name in sorted(set(record.tables.values())):
             archive.write(store.table_path(name), f"tables/{name}.parquet")
@@ -67,6 +67,7 @@ def import_audit(store: Store, path: Path) -> str:
         try:
             entry = _unpack(path, folder)
             result = load_audit(folder / "audit")
+            load_judges(folder / "audit")  # refuses damaged ones
             tables = _tables(entry, folder / "tables")
             row = _row(entry, result)
             row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]

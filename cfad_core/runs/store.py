@@ -98,10 +98,20 @@ class Store(Queue):
 
     def result(self, audit: str) -> AuditResult:
         """What a finished audit found."""
+        return load_audit(self.finished_folder(audit))
+
+    def finished_folder(self, audit: str) -> Path:
+        """Where the big parts of a finished audit are.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If there is no such audit, or it is not done.
+        """
         record = self.get(audit)
         if record.status != "done":
             raise InvalidArtifactError(f"Audit '{audit}' is {record.status}; only an audit that is done has a result.")
-        return load_audit(self.folder(audit))
+        return self.folder(audit)
 
     def request(self, audit: str) -> Request:
         """The tables, roles and settings of an audit."""

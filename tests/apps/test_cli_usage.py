@@ -64,8 +64,11 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess
         ),
         (["audit", "people.csv", "--sensitive", "group", "--seed", "-1", "--out", "audit"], "a seed is a whole number"),
         (["audit", "people.csv", "--sensitive", "group", "--out", "people.csv"], "is a file; choose a folder"),
-        (["score", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
-        (["counterfactuals", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' holds no audit"),
+        (["score", "nowhere", "people.csv", "--out", "x.csv"], "'nowhere' is neither an audit folder nor the id"),
+        (
+            ["counterfactuals", "nowhere", "people.csv", "--out", "x.csv"],
+            "'nowhere' is neither an audit folder nor the id",
+        ),
         (["benchmark", "--datasets", "mars", "--out", "r.json"], "Unknown data set: mars. Known: synthetic"),
         (
             ["benchmark", "--methods", "magic", "--out", "r.json"],
@@ -82,7 +85,9 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
+    monkeypatch.setenv("CFAD_HOME", str(tmp_path_factory.mktemp("home")))
     names = make_people(200, seed=0).assign(name=[f"person {k}" for k in range(200)])
     names.to_csv(table.parent / "names.csv", index=False)
     monkeypatch.chdir(table.parent)

@@ -6,7 +6,9 @@ import pytest
 from sklearn.neighbors import LocalOutlierFactor
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import run_audit
+from cfad_core.audit.run import audit_with_judges, run_audit
+from cfad_core.causal.learning import CausalModel
+from cfad_core.data.tables import Tables
 from tests.audit.worlds import (
     CROSSED,
     EVERYTHING,
@@ -41,6 +43,12 @@ def measured() -> AuditResult:
     """With uncertainty, and with a detector of another library."""
     detectors = {"lof": LocalOutlierFactor(novelty=True)}
     return run_audit(make_people(400, seed=0), ROLES, SUBSAMPLED, detectors=detectors)
+
+
+@pytest.fixture(scope="session")
+def judged() -> tuple[AuditResult, list[CausalModel]]:
+    """With uncertainty, and with the causal models that judged."""
+    return audit_with_judges(Tables(make_people(800, seed=0)), ROLES, PCA)
 
 
 @pytest.fixture(scope="session")

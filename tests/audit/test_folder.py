@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from cfad_core.audit.folder import load_audit, save_audit, summary
+from cfad_core.audit.batches import measure_batch
+from cfad_core.audit.folder import load_audit, load_judges, save_audit, summary
+from cfad_core.audit.history import append_batch, read_history
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
 from cfad_core.audit.scoring import score_rows, twin_rows
@@ -260,6 +262,13 @@ def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path,
     assert set(np.unique(scored["ae_change"])) <= {0.0, 1.0}
     twins = twin_rows(again, table).rows
     assert len(twins) == 100
+    batch = measure_batch(again, load_judges(tmp_path), table)  # of its own model: judges were not saved
+    assert (batch.judges, batch.fit, batch.alarm) == (0, None, None)
+    found = batch.comparisons[0].methods["ae"]
+    assert found.changing_ratio == pytest.approx(scored["ae_change"].mean())
+    assert found.interval is None
+    append_batch(tmp_path, batch)
+    assert read_history(tmp_path) == [batch]
     as_a, own = twin_rows(again, table, {"group": "a"}).rows, table["group"] == "a"
     assert as_a[own].equals(table[own])
     assert as_a[~own].equals(twins[~own])

@@ -75,9 +75,9 @@ def test_what_lies_between_levels() -> None:
 
 
 def test_unknown_categories_are_counted() -> None:
-    assert JOB.count_unknown(pd.Series(["x", "?", None])) == 2
-    assert Variable("job", "category", levels=("x", "(other)")).count_unknown(pd.Series(["?"])) == 0
-    assert AGE.count_unknown(pd.Series([99])) == 0
+    assert JOB.is_unknown(pd.Series(["x", "?", None])).tolist() == [False, True, True]
+    assert Variable("job", "category", levels=("x", "(other)")).is_unknown(pd.Series(["?"])).tolist() == [False]
+    assert AGE.is_unknown(pd.Series([99])).tolist() == [False]
 
 
 def test_an_unknown_kind_is_refused() -> None:

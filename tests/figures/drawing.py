@@ -17,6 +17,7 @@ from cfad_core.evaluation.group_metrics import COMPARED, Group, GroupTable
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.pair_table import AnyOther, Pair, PairTable
 from cfad_core.figures import (
+    Moment,
     Tradeoff,
     adjacency_figure,
     adjacency_pair_figure,
@@ -27,6 +28,7 @@ from cfad_core.figures import (
     generation_error_figure,
     graph_figure,
     group_bars_figure,
+    history_figure,
     pairs_figure,
     rates_figure,
     reach_figure,
@@ -105,6 +107,15 @@ def group_table(names: Sequence[str]) -> GroupTable:
     return GroupTable(0.5, tuple(Group(name, 12, 3, metrics) for name in names))
 
 
+def history(names: Sequence[str]) -> list[Moment]:
+    """An audit, and a batch for each name, every other one with an alarm."""
+    rates: dict[str, float | None] = dict.fromkeys(names, 0.2)
+    own = Moment(0.0, "the audit", 0.05, Interval(0.02, 0.08), rates, is_audit=True)
+    days, alarms = 86_400.0 * np.arange(1, 1 + len(names)), np.arange(len(names)) % 2 > 0
+    batches = zip(days.tolist(), names, alarms.tolist(), strict=True)
+    return [own, *(Moment(at, name, 0.1, None, rates, has_alarm=alarm) for at, name, alarm in batches)]
+
+
 def audit_figures(names: list[str]) -> dict[str, go.Figure]:
     """Every figure of an audit, with these names wherever names go."""
     looks = [look_of(name) for name in names]
@@ -133,6 +144,7 @@ def audit_figures(names: list[str]) -> dict[str, go.Figure]:
         "contributions": contributions_figure(names, parts, parts, named=parts > 1.0, top=4),
         "rates": rates_figure({name: dict.fromkeys(names, 0.5) for name in names}),
         "pairs": pairs_figure(pair_table(names)),
+        "history": history_figure(history(names)),
         "groups": group_bars_figure(group_table(names), "flag_rate", 0.4),
         "comparison": comparison_figure({name: dict.fromkeys(looks, (0.5, 0.1)) for name in names}),
     }

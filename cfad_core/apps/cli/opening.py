@@ -20,14 +20,25 @@ def open_audit(name: str) -> AuditResult:
 def open_recorded(name: str) -> tuple[AuditResult, AuditRecord | None]:
     """The same with its record, which a folder has none of."""
     from cfad_core.audit.folder import load_audit
+
+    folder, record = _find(name)
+    return load_audit(folder), record
+
+
+def audit_folder(name: str) -> Path:
+    """The folder of a finished audit by its path, or by its id among the saved ones."""
+    return _find(name)[0]
+
+
+def _find(name: str) -> tuple[Path, AuditRecord | None]:
     from cfad_core.runs.store import Store
 
     if Path(name).exists():
-        return load_audit(Path(name)), None
+        return Path(name), None
     with Store() as store:
         record = next((record for record in store.find() if record.id == name), None)
         if record is None:
             raise InvalidArtifactError(
                 f"'{name}' is neither an audit folder nor the id of a saved audit; 'audits list' shows the ids."
             )
-        return store.result(name), record
+        return store.finished_folder(name), record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -45,6 +46,14 @@ def add_settings(parser: argparse.ArgumentParser, seed: bool = True) -> None:
     parser.add_argument("--preset", choices=("fast", "paper"), default="fast")
     if seed:
         parser.add_argument("--seed", type=seed_number, default=0, metavar="N")
+
+
+def date_seconds(text: str) -> float:
+    """A date, as seconds since 1970 in universal time."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"a date is a year, a month and a day: 2026-03-01; got '{text}'") from error
 
 
 def seed_number(text: str) -> int:

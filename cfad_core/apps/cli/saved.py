@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfad_core.apps.cli import batches
 from cfad_core.apps.cli.options import Commands
 from cfad_core.apps.cli.output import aligned
 
@@ -33,6 +34,7 @@ def add_to(commands: Commands) -> None:
         one.set_defaults(run=run)
         if action == "export":
             one.add_argument("file", type=Path, metavar="FILE")
+    batches.add_to(actions)
     taking = actions.add_parser("import", help="take one out of a zip file")
     taking.add_argument("file", type=Path, metavar="FILE")
     taking.set_defaults(run=_import_audit)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli.options import Commands, add_table
-from cfad_core.core.errors import InvalidConfigError
+from cfad_core.apps.cli.opening import audit_folder, open_audit
+from cfad_core.apps.cli.options import Commands, add_table, date_seconds
+from cfad_core.apps.cli.output import TerminalProgress
+from cfad_core.core.errors import CfadError, InvalidConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +23,20 @@ def add_to(commands: Commands) -> None:
     score = commands.add_parser("score", help="score new rows with a finished audit")
     score.set_defaults(run=_score)
     score.add_argument("--no-reasons", action="store_true", help="leave out the columns that raised each score: faster")
+    score.add_argument(
+        "--no-history",
+        action="store_true",
+        help="do not measure the rows as a batch, and keep nothing of them in the audit's history: faster",
+    )
+    score.add_argument(
+        "--date", type=date_seconds, metavar="YYYY-MM-DD", help="of the batch in the history; today by default"
+    )
     counterfactuals = commands.add_parser(
         "counterfactuals", help="each person's twin, in the table's own columns and units"
     )
     counterfactuals.set_defaults(run=_counterfactuals)
     for command in (score, counterfactuals):
-        command.add_argument("audit", type=Path, metavar="DIR", help="audit folder")
+        command.add_argument("audit", metavar="AUDIT", help="audit folder, or id of a saved audit")
         add_table(command)
         command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file to write")
     counterfactuals.add_argument(
@@ -45,7 +56,8 @@ def _score(options: argparse.Namespace) -> None:
     from cfad_core.data.tables import safe_for_spreadsheets, write_table
 
     table = read_table(options.table, sheet=options.sheet)
-    result = load_audit(options.audit)
+    folder = audit_folder(options.audit)
+    result = load_audit(folder)
     scored = score_rows(result, table, reasons=not options.no_reasons)
     write_table(
         safe_for_spreadsheets(scored), options.out
@@ -54,16 +66,44 @@ def _score(options: argparse.Namespace) -> None:
         if f"{method}_score" not in scored:
             print(f"info: {method} is another library's detector, which is not saved with an audit; it scores nothing.")
     _report_unknown(result, table)
+    if not options.no_history:
+        _keep_batch(options, folder, result, table)
+
+
+def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, table: pd.DataFrame) -> None:
+    """Measure the rows as a batch, say what was found, and keep it; the scores are written already."""
+    from cfad_core.apps.cli.batches import batch_line
+    from cfad_core.audit.batches import measure_batch
+    from cfad_core.audit.folder import load_judges
+    from cfad_core.audit.history import append_batch, read_history, scored_before
+
+    if not len(table):
+        return
+    with TerminalProgress() as progress:
+        judges = load_judges(folder)
+        batch = measure_batch(result, judges, table, source=options.table.name, at=options.date, progress=progress)
+    print(batch_line(batch))
+    for remark in batch.remarks:
+        print(f"info: {remark}")
+    if batch.alarm is not None:
+        print(f"warning: {batch.alarm}")
+    try:
+        before = scored_before(read_history(folder), batch)
+        append_batch(folder, batch)
+    except CfadError as error:
+        print(f"warning: {error} The scores are written all the same.", file=sys.stderr)
+        return
+    if before:
+        print(f"info: This table was scored before, with the date {before[-1].date}; it is in the history once more.")
 
 
 def _counterfactuals(options: argparse.Namespace) -> None:
-    from cfad_core.audit.folder import load_audit
     from cfad_core.audit.scoring import twin_rows
     from cfad_core.data.readers import read_table
     from cfad_core.data.tables import write_table
 
     table = read_table(options.table, sheet=options.sheet)
-    result = load_audit(options.audit)
+    result = open_audit(options.audit)
     found = twin_rows(result, table, to=_targets(options.to, result))
     write_table(found.rows, options.out)
     _report_unknown(result, table)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cfad_core.causal.logit import fit_logit
 from cfad_core.causal.mechanisms.coupling import along_order, by_gumbel, fewest_moves
 from cfad_core.causal.mechanisms.design import Blocks, Functions, Moments, Term, choose_terms, linear, matrix
-from cfad_core.causal.mechanisms.protocol import Coupling, Oddness, Sample, Worlds
+from cfad_core.causal.mechanisms.protocol import LEVEL, Coupling, Oddness, Sample, Worlds
 from cfad_core.causal.ordered import fit_ordered, level_order, shares_of
 from cfad_core.core.arrays import Floats
 
@@ -84,6 +84,12 @@ class Category:
 
     def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:  # noqa: ARG002
         return Oddness(np.full(len(cells), np.nan), -2.0 * self.log_likelihood(cells, functions))
+
+    def residuals(self, cells: Floats, functions: Functions) -> dict[str, Floats]:
+        """Of each level, whether it is there minus how likely it was; of two levels, of the second."""
+        shares, level = self.probabilities(functions, len(cells)), cells.astype(np.intp)
+        shown = range(int(len(self.places) == 2), len(self.places))
+        return {f"{LEVEL} {k}": (level == k) - shares[:, k] for k in shown}
 
     @property
     def draws(self) -> bool:

@@ -16,7 +16,7 @@ from cfad_core.causal.mechanisms.basis import common_value
 from cfad_core.causal.mechanisms.category import Category, fit_category
 from cfad_core.causal.mechanisms.design import Functions
 from cfad_core.causal.mechanisms.latent import Latent, fit_latent
-from cfad_core.causal.mechanisms.protocol import Oddness, Sample, Worlds
+from cfad_core.causal.mechanisms.protocol import COMMON, MISSING, Oddness, Sample, Worlds, noise_residuals
 from cfad_core.core.arrays import Bools, Floats
 
 _LEAST = 20  # people with and without something, that a part for it is fitted to
@@ -125,6 +125,18 @@ class Number:
         noise = self.latent.equation.shared_noise(self.latent.noise(x, functions, np.full(n, 0.5)), group)
         determined = self.latent.equation.spread(functions, n) < _DETERMINED
         return Oddness(np.where(absent | at_atom | determined, np.nan, noise), levels)
+
+    def residuals(self, cells: Floats, functions: Functions) -> dict[str, Floats]:
+        """Of the noise, where the cell is a number; and of whether it is missing, or the common value."""
+        n, absent, at_atom = len(cells), np.isnan(cells), cells == self.atom
+        x = np.where(absent | at_atom, self.latent.marginal.center, cells)
+        noise = self.latent.noise(x, functions, np.full(n, 0.5))
+        found = noise_residuals(np.where(absent | at_atom, np.nan, noise))
+        expected = 0.0 if self.missing is None else self.missing.probabilities(functions, n)[:, 1]
+        found[MISSING] = absent - expected
+        if self.at_atom is not None:
+            found[COMMON] = np.where(absent, 0.0, at_atom - self._share(functions, n))
+        return found
 
     @property
     def draws(self) -> bool:

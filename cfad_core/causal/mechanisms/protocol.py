@@ -65,6 +65,17 @@ class Sample:
     states: int = 2
 
 
+AVERAGE, SPREAD, MISSING, COMMON, LEVEL = "average", "spread", "missing", "common value", "level"
+"""What residuals are about; a level's have its position behind them."""
+_FAR = 4.0  # standard deviations of the noise, beyond which nobody counts for more
+
+
+def noise_residuals(noise: Floats) -> dict[str, Floats]:
+    """Of noise (n,), nan where there is none: where it lies, and how far it spreads."""
+    found = np.clip(noise, -_FAR, _FAR)
+    return {AVERAGE: np.nan_to_num(found), SPREAD: np.nan_to_num(found**2 - 1.0)}  # whoever has none counts as usual
+
+
 @dataclass(frozen=True)
 class Oddness:
     """What is a person's own in one variable: how unusual it is for somebody with their causes.
@@ -94,6 +105,12 @@ class Mechanism(Protocol):
 
     def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:
         """What is each person's own in this variable; ``group`` (n,) is their state, from 0."""
+
+    def residuals(self, cells: Floats, functions: Functions) -> dict[str, Floats]:
+        """What the causes do not explain of each person's cell, (n,) each, by name.
+
+        If the mechanism holds, each of them is on average the same for all causes.
+        """
 
     @property
     def draws(self) -> bool:

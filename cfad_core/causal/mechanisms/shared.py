@@ -17,7 +17,7 @@ from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.density import Density, fit_density
 from cfad_core.causal.mechanisms.basis import Basis, LevelBasis, SharedBasis
 from cfad_core.causal.mechanisms.design import Functions, Term, linear
-from cfad_core.causal.mechanisms.protocol import Mechanism, Oddness, Worlds
+from cfad_core.causal.mechanisms.protocol import Mechanism, Oddness, Worlds, noise_residuals
 from cfad_core.core.arrays import Floats
 
 
@@ -52,6 +52,9 @@ class Additive:
 
     def oddness(self, cells: Floats, functions: Functions, group: NDArray[np.intp]) -> Oddness:  # noqa: ARG002
         return Oddness(self._noise(cells, functions), np.zeros(len(cells)))
+
+    def residuals(self, cells: Floats, functions: Functions) -> dict[str, Floats]:
+        return noise_residuals((self._noise(cells, functions) - self.density.centre) / self.density.scale)
 
     @property
     def draws(self) -> bool:

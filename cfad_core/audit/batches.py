@@ -1,0 +1,266 @@
+"""Measure a batch: new people by the same estimators as the audit's own, and tests of its causal model on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cfad_core.audit.basis import MethodScores
+from cfad_core.audit.batch import Batch, ComparisonBatch, MethodBatch, VariableFit
+from cfad_core.audit.comparisons import Comparison, Plan, view_of
+from cfad_core.audit.judging import UNSEEN, draws_of, most_judged, sample_of
+from cfad_core.audit.report import MethodReport
+from cfad_core.audit.result import AuditResult
+from cfad_core.audit.scoring import Scorer, encode_people
+from cfad_core.causal.additive import AdditiveModel
+from cfad_core.causal.learning import CausalModel, group_probability
+from cfad_core.causal.model import StructuralModel
+from cfad_core.core.arrays import Floats
+from cfad_core.core.errors import InvalidDataError
+from cfad_core.core.formats import SMALLEST_GROUP
+from cfad_core.core.progress import Progress, Silent
+from cfad_core.core.states import Codes, States
+from cfad_core.core.threads import one_thread
+from cfad_core.data.encoding import Encoding
+from cfad_core.data.tables import digest
+from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.extremes import Estimate
+from cfad_core.evaluation.fit_test import LARGEST
+from cfad_core.evaluation.group_metrics import GroupScores
+from cfad_core.evaluation.shift_test import FEWEST, Shift, shift_test
+from cfad_core.evaluation.twin_test import TwinTest, twin_test
+
+STAGE = "batch"
+
+
+def measure_batch(
+    result: AuditResult,
+    judges: Sequence[CausalModel],
+    table: pd.DataFrame,
+    *,
+    source: str = "",
+    at: float | None = None,
+    progress: Progress | None = None,
+) -> Batch:
+    """What an audit says about new people, and whether its causal model still fits them.
+
+    The changing ratio is the audit's own estimator: the mean over the twins of its judges, with an interval from the
+    same subsamples.
+
+    Parameters
+    ----------
+    judges : as ``load_judges`` gives them; without any, the ratio is by the audit's own causal model, and has no
+        interval
+    source : the name of the table
+    at : the date of the batch, in seconds since 1970; by default now
+
+    Raises
+    ------
+    InvalidDataError
+        If the table lacks a column, holds nobody, or somebody who belongs to none of the groups.
+    """
+    if not len(table):
+        raise InvalidDataError("The table has no rows: there is nobody to measure.")
+    people, progress = encode_people(result.encoding, table), progress or Progress()
+    measuring = _Measuring(result, judges, people, progress)
+    unknown = result.encoding.unknown_cells(table)
+    anywhere = np.any([*unknown.values(), np.zeros(len(table), dtype=np.bool_)], axis=0)
+    return Batch(
+        at=time.time() if at is None else float(at),
+        source=source,
+        digest=digest(table),
+        n=len(table),
+        judged=len(measuring.judged),
+        judges=len(judges),
+        comparisons=tuple(measuring.through(one) for one in result.plan.comparisons),
+        unknown={name: float(cells.mean()) for name, cells in unknown.items()},
+        unknown_rows=float(anywhere.mean()),
+        fit=measure_fit(result, people),
+    )
+
+
+class _Measuring:
+    """What every method says of new people (n, d), and of their twins."""
+
+    def __init__(self, result: AuditResult, judges: Sequence[CausalModel], people: Floats, progress: Progress) -> None:
+        self.result, self.judges, self.people, self.progress = result, judges, people, progress
+        self.methods = tuple(method for method in result.scores if method in result.detectors)
+        self.state = result.plan.states.of_codes(people[:, 0])
+        scorer = Scorer(self.methods, result.detectors, Silent(progress, STAGE))
+        rng = np.random.default_rng([result.config.seed, 3])
+        self.judged = sample_of(np.arange(len(people)), most_judged(result.plan), rng).astype(np.int64)
+        models, first = (
+            (judges, 0) if judges else ([result.model], UNSEEN)
+        )  # detectors score with the own model's first
+        self.twin_scores = _twin_scores(models, first, people[self.judged], result.plan, scorer, progress)
+        self.scores = scorer(people)
+
+    def through(self, comparison: Comparison) -> ComparisonBatch:
+        """All of it through one comparison."""
+        checks = self.result.seen(comparison.name).checks
+        groups = self.result.plan.groups_of(self.state, comparison)
+        sizes = np.bincount(groups, minlength=len(comparison.groups)).tolist()
+        return ComparisonBatch(
+            name=comparison.name,
+            groups={
+                name: None if 0 < n < SMALLEST_GROUP else n for name, n in zip(comparison.groups, sizes, strict=True)
+            },
+            twin_test=_twin_test(self.result, self.people, comparison, Silent(self.progress, STAGE)),
+            audit_twin_test=checks[0].twin_test if checks else None,
+            methods={method: self._method(method, comparison, groups) for method in self.methods},
+        )
+
+    def _method(self, method: str, comparison: Comparison, groups: Codes) -> MethodBatch:
+        report, names = self._report(method, comparison), comparison.groups
+        seed, threshold = self.result.config.seed, report.threshold
+        seen = report.scores.factual
+        everybody = GroupScores(seen, None, np.zeros(len(seen), dtype=np.intp), ("all",), seed).at(threshold)
+        by_group = GroupScores(self.scores[method], None, groups, names, seed).at(threshold).suppressed()
+        return MethodBatch(
+            threshold=threshold,
+            flag_rate=everybody.groups[0].metrics["flag_rate"] if len(seen) else Estimate(None),
+            flag_rates={group.name: group.metrics["flag_rate"] for group in by_group.groups},
+            changing_ratio=report.metrics.changing_ratio if len(seen) else None,
+            interval=report.changing_ratio_interval(threshold) if len(seen) else None,
+        )
+
+    def _report(self, method: str, comparison: Comparison) -> MethodReport:
+        """The report of a method as the audit makes it, but of these people."""
+        result, audited = self.result, self.result.report(method, comparison.name)
+        view = view_of(result.plan, self.state, comparison)
+        nothing = np.full((len(result.plan.moves), len(self.people)), np.nan)  # no twins are shown here
+        scores = MethodScores(result.scores[method].train, self.scores[method], nothing, None, self.twin_scores[method])
+        basis = replace(
+            audited.basis,
+            view=view,
+            is_anomaly=None,
+            judged=view.among(self.judged)[1].astype(np.int64),
+            judges=len(self.judges),
+        )
+        stability = audited.stability if self.judges else None
+        return MethodReport(method, label_of(method), scores.seen(view, self.judged), basis, stability)
+
+
+def _twin_scores(
+    models: Sequence[CausalModel], first: int, people: Floats, plan: Plan, score: Scorer, progress: Progress
+) -> dict[str, Floats]:
+    """By method, scores (R, moves, m) of twins of people (m, d) by all models, as ``judge_people`` makes them.
+
+    Parameters
+    ----------
+    first : of a person's possible twins, by each model
+    """
+    drawn = any(not isinstance(model, AdditiveModel) for model in models)
+    draws, moves = draws_of(len(models)) if drawn else 1, range(len(plan.moves))
+    state, found = plan.states.of_codes(people[:, 0]), []
+    for b, model in enumerate(models):
+        twins_of = model.possible_twins(people)
+        for draw in range(draws):
+            worlds = [twins_of(first + draw, to=plan.targets(state, move, b * draws + draw)) for move in moves]
+            found.append(score(np.concatenate(worlds)))
+            progress.tick(STAGE, len(found), len(models) * draws)
+    shape = (len(found), len(moves), len(people))
+    return {method: np.concatenate([one[method] for one in found]).reshape(shape) for method in score.methods}
+
+
+# Tests of the causal model
+
+
+def measure_fit(result: AuditResult, people: Floats) -> dict[str, VariableFit] | None:
+    """Whether every mechanism still fits, on people (n, d), beside those of the audit; None where it was not tested."""
+    model, known = result.model, result.people.factual
+    if not isinstance(model, StructuralModel):
+        return None
+    states = [model.states.of_codes(rows[:, 0]) for rows in (known, people)]
+    if not (np.minimum(*(np.bincount(one, minlength=model.states.count) for one in states)) >= FEWEST).any():
+        return None
+    residuals = [model.residuals(rows) for rows in (known, people)]
+    with one_thread():
+        shifts = shift_test(residuals[0], residuals[1], (states[0], states[1]), result.config.seed)
+    likelihoods = [model.log_likelihoods(rows) for rows in (known, people)]
+    return {
+        name: VariableFit(
+            drop=_drop([some[name] for some in likelihoods], states),
+            shift=_named(shift, name, result.encoding),
+            group=result.encoding.state_name(shift.group),
+        )
+        for name, shift in (shifts or {}).items()
+    }
+
+
+def _drop(likelihoods: Sequence[Floats], states: Sequence[NDArray[np.intp]]) -> float:
+    """Mean log-likelihood before minus after, within states, by how many people these have after."""
+    middle = float(np.median(likelihoods[0]))
+    before, after = (np.clip(some, middle - LARGEST, middle + LARGEST) for some in likelihoods)  # nobody decides alone
+    both = [state for state in np.unique(states[1]) if (states[0] == state).any()]
+    counts = np.array([(states[1] == state).sum() for state in both], dtype=np.float64)
+    drops = [float(before[states[0] == state].mean() - after[states[1] == state].mean()) for state in both]
+    return float(np.average(drops, weights=counts))
+
+
+def _named(shift: Shift, name: str, encoding: Encoding) -> Shift:
+    """The shift of a level with the level's name."""
+    levels = {variable.name: variable.levels for variable in encoding.variables}.get(name, ())
+    position = shift.what.removeprefix("level ")
+    if position == shift.what or not levels:
+        return shift
+    return replace(shift, what=f"value {levels[min(int(position), len(levels) - 1)]}")
+
+
+def _twin_test(result: AuditResult, people: Floats, comparison: Comparison, progress: Progress) -> TwinTest | None:
+    """Whether twins of people (n, d) pass for real ones; None where the audit itself cannot test that, or for a few.
+
+    Tested are at most as many people as the audit has: a classifier that learns from more recognises more, and the two
+    could not be compared.
+
+    Where twins keep variables that differ between the groups, everybody stays in the test with the probability of the
+    groups that they are compared with, given these variables (overlap weights, by a logit of these people).
+    """
+    place, plan = result.plan.comparisons.index(comparison), result.plan
+    if place >= len(result.checks) or not isinstance(result.model, StructuralModel):
+        return None
+    rng = np.random.default_rng([result.config.seed, 12])
+    people = people[sample_of(np.arange(len(people)), len(result.people.row), rng)]
+    checks, sizes = result.checks[place], np.bincount(plan.groups_of(plan.states.of_codes(people[:, 0]), comparison))
+    if checks.rows_were_selected or comparison.is_joint or (sizes >= FEWEST).sum() < 2:
+        return None
+    state, twins_of = plan.states.of_codes(people[:, 0]), result.model.possible_twins(people)
+    twins = np.concatenate([twins_of(0, to=plan.targets(state, move)) for move in comparison.moves])
+    real = people
+    if checks.kept:
+        stays = _overlap(result.model, people, twins, checks.kept, plan, comparison)
+        real, twins = people[stays[0]], twins[stays[1]]
+    return twin_test(twins, real, result.encoding.column_variables, result.config.seed, progress)
+
+
+def _overlap(
+    model: StructuralModel,
+    people: Floats,
+    twins: Floats,
+    kept: tuple[str, ...],
+    plan: Plan,
+    comparison: Comparison,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Who of the people (n, d), and of their twins (moves * n, d), stays in the twin test."""
+    rng, codes, copies = np.random.default_rng([model.seed, 7]), plan.states.of_codes, len(comparison.moves)
+    with one_thread():
+        shares = _shares_alike(group_probability(model.layout, kept, people, people), plan.states, comparison)
+    own = np.arange(len(people))
+    stays = rng.random(len(people)) < 1.0 - shares[own, codes(people[:, 0])]
+    if copies == 1:  # person and twin stay together
+        return stays, stays
+    target = shares[np.tile(own, copies), codes(twins[:, 0])]
+    return stays, rng.random(len(twins)) < target
+
+
+def _shares_alike(shares: Floats, states: States, comparison: Comparison) -> Floats:
+    """Of probabilities (n, states), those among states that differ in the compared attribute alone, (n, states)."""
+    others = np.delete(states.levels, comparison.attributes[0], axis=1)
+    alike = (others[:, None] == others[None]).all(axis=2).astype(np.float64)  # (states, states)
+    found: Floats = shares / np.maximum(shares @ alike, 1e-300)
+    return found
