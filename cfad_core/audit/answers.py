@@ -23,7 +23,7 @@ Door = Literal["file", "function", "command", "address", "onnx"]
 _NAMES = ("score", "scores", "anomaly_score", "outlier_score", "flag", "flags", "flagged", "prediction")
 _FLAGS = {"true": 1.0, "false": 0.0}
 _SAME = 1e-9  # relative difference of two answers that are the same
-_FOLLOWS = 0.1  # difference of an AUC from 0.5 from which labels say which way scores point
+_FOLLOWS = 3.0  # standard errors of an AUC from 0.5 from which on labels say which way scores point
 _AS_KNOWN = 1e-6  # relative difference of an answer from the table's own score that rounding explains
 
 
@@ -191,7 +191,8 @@ def suggest_meaning(questions: Questions, answers: Answers, is_anomaly: Bools | 
 
     score = answers.scores[questions.numbers.factual] * (1.0 if answers.high_means == "anomalous" else -1.0)
     auc = float(roc_auc_score(is_anomaly, score))
-    if abs(auc - 0.5) < _FOLLOWS:
+    odd, others = int(is_anomaly.sum()), int((~is_anomaly).sum())
+    if abs(auc - 0.5) < _FOLLOWS * np.sqrt((odd + others + 1) / (12.0 * odd * others)):
         return None, auc
     return ("anomalous", auc) if auc > 0.5 else ("normal", 1.0 - auc)
 

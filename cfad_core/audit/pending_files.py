@@ -101,8 +101,9 @@ def load_pending(folder: Path) -> PendingAudit:
     InvalidArtifactError
         If the folder holds no questions, or damaged ones.
     """
+    questions = load_questions(folder)
     result = dataclasses.replace(load_audit(folder / FOLDER), judge_models=load_judges(folder / FOLDER))
-    return PendingAudit(result, load_questions(folder))
+    return PendingAudit(result, questions)
 
 
 def load_questions(folder: Path) -> Questions:

@@ -137,19 +137,17 @@ def audit_recorded(
     recorder : stands for a detector that is asked later; it hears of every row that the judges make
     """
     config, progress, foreign, clock = config or AuditConfig(), progress or Progress(), dict(detectors or {}), Clock()
-    _check(config, foreign, recorder)
+    _check(config, foreign, asks=recorder is not None)
     data = prepare(tables, roles, config)
     with clock.timing("discovery"):
         phase_one = learn_causes(data, config, progress)
     model, settled, plan = phase_one.model, settle(config, data), plan_of(data.encoding, data.roles)
     rows = training_rows(data, in_slices(model.twins, data.normal, progress), settled)
     fitted = fit_detectors(_task(phase_one, settled, rows, progress, clock), foreign, clock)
-    scorer = Scorer((*config.methods, *foreign), fitted, progress)
-    with clock.timing("subsamples"):
-        judges = phase_one.judges(config, progress)
+    scorer, judges = Scorer((*config.methods, *foreign), fitted, progress), _judges(phase_one, config, progress, clock)
     with clock.timing("evaluation"):
         judgement = _judge(judges, data.test, plan, scorer, config, recorder)
-        people = _people(data, _shown_twins(model, data.test, plan, progress), judgement)
+        people = _people(data, model, plan, judgement, progress)
         scores = score_methods(scorer, rows, people, judgement.twin_scores)
     result = AuditResult(
         roles=data.roles,
@@ -171,14 +169,19 @@ def audit_recorded(
     return _assessed(Recorded(result, judges, data, judgement), phase_one, scorer, rows.inputs, clock)
 
 
-def _check(config: AuditConfig, foreign: Mapping[str, Any], recorder: Score | None) -> None:
+def _check(config: AuditConfig, foreign: Mapping[str, Any], *, asks: bool) -> None:
     """Refuse detectors that cannot be audited, before anything long begins."""
-    if config.asked is not None and recorder is None:
+    if config.asked is not None and not asks:
         raise InvalidConfigError(
             f"The detector '{config.asked.name}' is asked for its scores: use audit_detector, or ask_audit and "
             "answer_audit; run_audit cannot wait for them."
         )
     check_methods(config, foreign, stages(AuditConfig(methods=tuple(METHODS)), knows_truth=False))
+
+
+def _judges(phase_one: PhaseOne, config: AuditConfig, progress: Progress, clock: Clock) -> list[CausalModel]:
+    with clock.timing("subsamples"):
+        return phase_one.judges(config, progress)
 
 
 def _judge(
@@ -278,7 +281,8 @@ def _shown_twins(model: CausalModel, people: Floats, plan: Plan, progress: Progr
     return np.concatenate(parts, axis=1)
 
 
-def _people(data: AuditRows, twins: Floats, judgement: Judgement) -> People:
+def _people(data: AuditRows, model: CausalModel, plan: Plan, judgement: Judgement, progress: Progress) -> People:
+    twins = _shown_twins(model, data.test, plan, progress)
     return People(data.test_rows, data.test_is_anomaly, data.test, twins, data.truth, judgement.people)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
@@ -166,3 +167,52 @@ def test_a_hostile_table_is_only_text(visitor: Visitor, tmp_path: Path) -> None:
 def test_a_bad_address_is_explained(visitor: Visitor) -> None:
     visitor.open("Threshold?audit=nonsense")
     visitor.wait_text("There is no audit")
+
+
+def test_two_files_with_a_restart_in_the_middle(chromium: Browser, tmp_path: Path) -> None:
+    """The rows are downloaded, the server is stopped and started again, and another browser uploads the scores."""
+    home = tmp_path / "home"
+    make_people(400, seed=3).to_csv(tmp_path / "mine.csv", index=False)
+    with app(home) as address, Visitor(chromium, address) as someone:
+        someone.open("Data")
+        someone.upload(tmp_path / "mine.csv")
+        someone.wait_text("What the columns are for")
+        someone.wait_idle()
+        someone.click("Continue")
+        someone.wait_text("Settings that matter")
+        someone.page.get_by_test_id("stCheckbox").filter(has_text="Audit a detector that I already have").click()
+        someone.wait_text("No model need leave your house")
+        someone.wait_idle()
+        someone.click("Start the audit")
+        someone.wait_text("1. Score these rows", timeout=120)
+        someone.wait_idle()
+        with someone.page.expect_download() as download:
+            someone.page.get_by_text("Rows to score (CSV)").click()
+        download.value.save_as(tmp_path / "to_score.csv")
+        audit = re.search(r"audit=(\w+)", someone.page.url)
+        assert_clean(someone)
+    assert audit is not None
+    rows = pd.read_csv(tmp_path / "to_score.csv")
+    rows[["row_id"]].assign(score=rows["debt"]).to_csv(tmp_path / "scores.csv", index=False)
+    with app(home) as address, Visitor(chromium, address) as another:
+        another.open(f"Train?audit={audit[1]}")
+        another.wait_text("1. Score these rows")
+        another.wait_idle()
+        another.upload(tmp_path / "scores.csv", "A table with the column")
+        another.wait_text("has one answer (scores)")
+        another.wait_idle()
+        another.page.get_by_text("odd: more likely to be flagged").click()
+        another.wait_idle()
+        another.click("Finish the audit")
+        another.wait_text("The audit is done", timeout=120)
+        another.wait_text(re.compile("detector: .*would have a different outcome"))
+        for page in ("Threshold", "Counterfactuals", "Groups"):
+            another.click(page, within=SIDE)
+            another.wait_text("sensitive: group")
+            another.wait_idle()
+        assert_clean(another)
+    with Store(home) as store:
+        result = store.result(audit[1])
+    assert next(iter(result.scores)) == "detector"
+    assert result.asked is not None
+    assert result.asked.differing == 0

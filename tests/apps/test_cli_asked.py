@@ -208,7 +208,7 @@ def test_what_a_score_means_must_be_said(table: Path, tmp_path: Path, capsys: py
         ("import sys; sys.exit('the model is missing')", "60", "ended with exit code 1: the model is missing"),
         ("", "60", "ended well, but wrote no file {out}"),
         ("import time; time.sleep(60)", "0.5", "took longer than 0.5 seconds"),
-        ("import sys; open(sys.argv[2], 'w').write('row_id,score\\n')", "60", "ids are missing"),
+        ("import sys; open(sys.argv[2], 'w').write('row_id,score\\nr0,1\\n')", "60", "ids are missing"),
     ],
 )
 def test_a_command_that_fails_is_explained(
