@@ -68,10 +68,12 @@ def more_methods(record: AuditRecord, result: AuditResult) -> None:
         config = record.config.replace(methods=wanted)
         frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
         st.switch_page(frame.TRAIN)
-    foreign = [method for method in result.scores if method not in METHODS]
+    asked = None if result.asked is None else result.asked.name
+    foreign = [method for method in result.scores if method not in METHODS and method != asked]
     st.caption(
         "The same table, roles, settings and seed: a new audit, with the same results for what is here already"
         + (f"; without {', '.join(foreign)}, which only a program can add." if foreign else ".")
+        + (f" It will wait for scores of {as_text(asked)} again." if asked is not None else "")
     )
 
 

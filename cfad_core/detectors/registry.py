@@ -253,4 +253,4 @@ def label_of(method: str) -> str:
 
 def help_of(method: str) -> str:
     """What a method does, in a sentence."""
-    return METHODS[method].help if method in METHODS else "A detector of another library."
+    return METHODS[method].help if method in METHODS else "A detector that is not part of this program."

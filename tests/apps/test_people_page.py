@@ -200,7 +200,7 @@ def test_a_detector_that_is_not_saved_cannot_say_why(
 
     monkeypatch.setattr(folder, "_load_detectors", without)  # as if it were another library's
     app = asked_of(done[0], "dcfod")
-    assert "DCFOD is a detector of another library. It is not saved with an audit" in said(app)
+    assert "DCFOD is not saved with this audit: its scores are here" in said(app)
     assert "Raised most by" not in said(app)
     assert not app.get("plotly_chart")
 

@@ -164,7 +164,7 @@ def test_labels_and_helps() -> None:
 
 def test_another_librarys_detector_has_a_look_of_its_name_alone() -> None:
     assert label_of("lof") == "lof"
-    assert help_of("lof") == "A detector of another library."
+    assert help_of("lof") == "A detector that is not part of this program."
     assert look_of("lof") == look_of("lof")
     assert look_of("lof").color not in {method.look.color for method in METHODS.values()}
     assert look_of("\ud800").label == "\ud800"  # what is no text at all is a name, too

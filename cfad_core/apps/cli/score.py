@@ -64,7 +64,7 @@ def _score(options: argparse.Namespace) -> None:
     )  # reasons begin with names of columns, which may be anything
     for method in result.scores:
         if f"{method}_score" not in scored:
-            print(f"info: {method} is another library's detector, which is not saved with an audit; it scores nothing.")
+            print(f"info: {method} is not part of this program, nor saved with the audit: it scores nothing here.")
     _report_unknown(result, table)
     if not options.no_history:
         _keep_batch(options, folder, result, table)

@@ -97,8 +97,8 @@ def _show_reasons(result: AuditResult, method: str, person: int) -> None:
     reasons = reasons_of(result, method, person)
     if reasons is None:
         st.info(
-            f"{as_text(label_of(method))} is a detector of another library. It is not saved with an audit: its scores "
-            "are here, but they cannot be explained any more."
+            f"{as_text(label_of(method))} is not saved with this audit: its scores are here, but what raised them can "
+            "not be said."
         )
         return
     explanation = reasons.explanation
