@@ -64,12 +64,12 @@ class Scorer:
         return np.asarray(found[:, 1] if found.ndim == 2 else found, dtype=np.float64)
 
 
-def fitted(table: pd.DataFrame) -> dict[str, tuple[Scorer, Meaning]]:
+def fitted(table: pd.DataFrame, trees: int = 100) -> dict[str, tuple[Scorer, Meaning]]:
     """Every detector by its name, and what a high score of it means."""
     x, y = table[NUMBERS].to_numpy(dtype=np.float64), (table["fraud"] == "yes").to_numpy()
     ecod = _ecod()
     made: dict[str, tuple[Any, str, Meaning]] = {
-        "isolation forest": (IsolationForest(random_state=0), "score_samples", "normal"),
+        "isolation forest": (IsolationForest(n_estimators=trees, random_state=0), "score_samples", "normal"),
         "LOF": (LocalOutlierFactor(novelty=True), "score_samples", "normal"),
         "ECOD": (ecod, "decision_function", "anomalous"),
         "gradient boosting": (GradientBoostingClassifier(random_state=0), "predict_proba", "anomalous"),
