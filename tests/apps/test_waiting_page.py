@@ -15,7 +15,20 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.tables import Tables
 from cfad_core.runs.executor import perform
 from cfad_core.runs.store import Store
-from tests.apps.pages import QUICK, RESULT_PAGES, ROLES, button, people, press, said, to_train, type_into, visit
+from tests.apps.pages import (
+    QUICK,
+    RESULT_PAGES,
+    ROLES,
+    button,
+    chosen,
+    people,
+    press,
+    said,
+    to_train,
+    type_into,
+    visit,
+)
+from tests.runs.models import row_sum
 
 CONFIG = QUICK.replace(methods=("pca",), subsamples=4, asked=AskedDetector(name="theirs"))
 
@@ -203,3 +216,25 @@ def test_two_columns_of_scores_are_one_too_many(home: Path) -> None:
     places = [roles.index(name) for name in ("claim_amount", "insured_value")]
     app = type_into(app, "role", dict.fromkeys(places, "score"))
     assert "One column can hold the scores of your detector; now 2 are to." in said(app)
+
+
+@pytest.mark.slow
+def test_a_model_is_uploaded_and_scores(waiting: str, home: Path) -> None:
+    app = upload(visit("2_Train.py", audit=waiting), row_sum().SerializeToString(), "sum.onnx", "An ONNX model")
+    columns = chosen(app, "Columns of input x (float, 4 columns)")
+    assert columns.value == ["schooling", "income", "debt", "age"]
+    columns.set_value(["schooling", "income"]).run()
+    assert app.error  # it takes four
+    chosen(app, "Columns of input x").set_value(["age", "schooling", "income", "debt"]).run()
+    press(app, "Score the rows with this model")
+    assert "has one answer (scores)" in said(app)
+    next(one for one in app.radio if one.key == f"meaning-onnx-{waiting}").set_value("anomalous").run()
+    press(app, "Finish the audit")
+    with Store(home) as store:
+        work(store, waiting)
+        result = store.result(waiting)
+        batch = store.questions(waiting).batch
+    assert result.asked is not None
+    assert result.asked.door == "onnx"
+    total = batch[["age", "schooling", "income", "debt"]].to_numpy(np.float64).sum(axis=1)
+    assert result.scores["theirs"].factual.max() <= total.max() + 1e-3
