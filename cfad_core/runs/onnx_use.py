@@ -106,8 +106,8 @@ def suggest_use(form: ModelForm, table: pd.DataFrame, columns: Sequence[str]) ->
     """Guess how a table is scored with a model, for a person to check.
 
     Inputs that are named like a column get it. Of the other columns an input gets all, in the order of the table, if
-    they are as many as it takes; else all that it can hold (numbers, or texts), if those are. An input for which
-    nothing fits gets no column, of which ``check_use`` complains.
+    they are as many as it takes; else all that it can hold (numbers, or texts), if those are; else the same without yes
+    and no. An input for which nothing fits gets no column, of which ``check_use`` complains.
 
     Parameters
     ----------
@@ -121,10 +121,11 @@ def suggest_use(form: ModelForm, table: pd.DataFrame, columns: Sequence[str]) ->
             inputs[port.name] = (named[0],)
             rest.remove(named[0])
     others = [port for port in form.inputs if port.name not in inputs]
-    is_text = {name: isinstance(pack_column(table[name]), list) for name in rest} if others else {}
+    packed = {name: pack_column(table[name]) for name in rest} if others else {}
     for port in others:
-        fitting = [name for name in rest if is_text[name] == (port.element == TEXT)]
-        choices = [fitting] if len(others) > 1 or port.width is None else [rest, fitting]
+        fitting = [name for name in rest if isinstance(packed[name], list) == (port.element == TEXT)]
+        plain = [name for name in fitting if getattr(packed[name], "dtype", None) != np.bool_]
+        choices = [fitting, plain] if len(others) > 1 or port.width is None else [rest, fitting, plain]
         inputs[port.name] = next((tuple(choice) for choice in choices if port.width in (len(choice), None)), ())
     output = _suggest_output(form.outputs)
     is_pair = output.width == 2 and "prob" in output.name.casefold()  # of both classes; the second is the anomalous one

@@ -36,6 +36,7 @@ def form(*inputs: Port, outputs: tuple[Port, ...] = (SCORE,)) -> ModelForm:
         ((Port("x", "float", None),), ALL, {"x": ("Work_Years", "income", "debt", "is_new")}),
         ((Port("x", "string", 5),), ALL, {"x": tuple(ALL)}),
         ((Port("x", "float", 7),), ALL, {"x": ()}),
+        ((Port("x", "float", 3),), ALL, {"x": ("Work_Years", "income", "debt")}),
         (
             (Port("INCOME", "float", 1), Port("work years", "int64", 1, 1), Port("sex", "string", 1)),
             ALL,

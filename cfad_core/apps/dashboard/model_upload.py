@@ -34,6 +34,9 @@ def score_with_upload(record: AuditRecord, questions: Questions) -> pd.DataFrame
             path.write_bytes(content)
             form = _form(mark, path)
             use = _choose_use(form, rows, mark)
+            if not all(use.inputs.values()):
+                st.info("Choose the columns that the model takes, in the order in which it was fitted to them.")
+                return None
             check_use(form, use, rows)
             if st.button("Score the rows with this model", key=f"{mark}-run"):
                 with st.spinner(f"Scoring {len(rows):,} rows ..."):
