@@ -7,10 +7,11 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import start
 from cfad_core.apps.dashboard.progress import finished_view, watch
+from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.settings import settings
 from cfad_core.apps.dashboard.state import draft
 from cfad_core.apps.dashboard.text import as_text
-from cfad_core.apps.dashboard.waiting import show_waiting
+from cfad_core.apps.dashboard.waiting import answer_again, show_waiting
 from cfad_core.core.errors import CfadError
 
 frame.open_page("Train")
@@ -27,6 +28,8 @@ if audit is not None:
         finished_view(record)
     else:
         frame.show_state(record)
+        if store().has_questions(record.id):
+            answer_again(record)
     st.stop()
 
 now = draft()

@@ -26,6 +26,8 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.adapter import Meaning
 
+_LARGEST = 1e100  # beyond, a score is as good as infinite
+
 
 def answer_audit(pending: PendingAudit, answers: Answers, progress: Progress | None = None) -> AuditResult:
     """The whole audit, with the detector that answered as its first method."""
@@ -46,7 +48,7 @@ def answer_audit(pending: PendingAudit, answers: Answers, progress: Progress | N
         result,
         checks=tuple(_checked(one, k, found, name, threshold) for k, one in enumerate(own.checks)),
         stability=None if own.stability is None else _measured(own.stability, found, name, threshold),
-        notices=(*own.notices, *answer_notices(record, questions.remarks)),
+        notices=(*own.notices, *answer_notices(record, questions.remarks, can_flag=answers.scores.max() > threshold)),
         asked=record,
     )
     return with_slices(result, (name,), progress or Progress())
@@ -125,13 +127,17 @@ def scored(questions: Questions, score: Callable[[pd.DataFrame], Any]) -> Floats
     answer = score(batch)
     if isinstance(answer, Mapping):
         raise InvalidDataError(f"Expected one score for each of {len(batch):,} rows; got {type(answer).__name__}.")
+    if isinstance(answer, pd.Series) and len(answer) == len(batch) and batch.index.isin(answer.index).all():
+        answer = answer.reindex(batch.index)  # in whatever order they are
     lines = np.asarray(answer)
+    if lines.dtype.kind not in "biufO":
+        raise InvalidDataError(f"Expected numbers as scores; got {lines.dtype}.")
     lines = lines[:, 0] if lines.ndim == 2 and lines.shape[1] == 1 else lines
     try:
         lines = lines.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidDataError(f"Expected numbers as scores; got values such as {lines.ravel()[:1]!r}.") from error
-    if lines.shape != (len(batch),) or not np.isfinite(lines).all():
+    if lines.shape != (len(batch),) or not (np.abs(lines) < _LARGEST).all():
         came = f"an array of shape {lines.shape}" if lines.shape != (len(batch),) else "some that are infinite or nan"
         raise InvalidDataError(f"Expected one finite score for each of {len(batch):,} rows; got {came}.")
     return lines

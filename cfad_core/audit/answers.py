@@ -15,7 +15,7 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.formats import listed
 from cfad_core.core.settings import from_plain
-from cfad_core.data.columns import as_numbers, unreadable
+from cfad_core.data.columns import as_numbers, too_large, unreadable
 from cfad_core.detectors.adapter import Meaning
 
 Door = Literal["file", "function", "command", "address", "onnx"]
@@ -33,13 +33,15 @@ class Answers:
 
     Attributes
     ----------
-    scores : (rows,), higher = more anomalous; the mean where a row was asked about twice
+    scores : (rows,), higher = more anomalous; where a row was asked about twice, the answer that came first: a mean of
+        both would hide a part of the detector's noise
     twice : (r, 2), both answers about these rows
     high_means : what a high score meant as it was given
     are_flags : whether they are 0 and 1 alone
     threshold : above which its owner flags, turned as the scores are; None: none was given
     door : how the answers came
     known : (k, 2), the answers about people whose score the audited table has, beside that score
+    mark : what they are recognised by, of those that are kept
     """
 
     scores: Floats
@@ -49,6 +51,7 @@ class Answers:
     threshold: float | None
     door: Door
     known: Floats
+    mark: str = ""
 
     @property
     def differing(self) -> int:
@@ -81,6 +84,7 @@ class AnswerRecord:
     flags_differ : share of the repeated rows that are flagged by one answer alone, at the audit's threshold
     high_means, are_flags : what the answers were
     known, unlike_known : people whose score the audited table has, and those of them with another answer
+    mark : of the answers
     """
 
     name: str
@@ -93,6 +97,7 @@ class AnswerRecord:
     are_flags: bool
     known: int = 0
     unlike_known: int = 0
+    mark: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """For ``audit.json``."""
@@ -115,6 +120,7 @@ class AnswerRecord:
             are_flags=answers.are_flags,
             known=len(answers.known),
             unlike_known=answers.unlike_known,
+            mark=answers.mark,
         )
 
 
@@ -132,7 +138,8 @@ def read_answers(
     Parameters
     ----------
     column : that holds the scores; by default the only one that was not in the table to score
-    threshold : above which the owner flags (below which, if high scores mean normal), as the scores are given
+    threshold : strictly above which the owner flags (below which, if high scores mean normal), as the scores are given;
+        by default, of two different values, the middle between them
 
     Raises
     ------
@@ -158,17 +165,15 @@ def match_answers(
     if threshold is not None and not np.isfinite(threshold):
         raise InvalidConfigError(f"The threshold must be a finite number; got {threshold}.")
     sign = 1.0 if high_means == "anomalous" else -1.0
-    are_flags = bool(np.isin(lines, (0.0, 1.0)).all())
-    if threshold is None and are_flags:
-        threshold = 0.5
+    different = np.unique(lines)
+    are_flags = bool(np.isin(different, (0.0, 1.0)).all())
+    if threshold is None and (are_flags or len(different) == 2):  # a quantile of two values is one of them
+        threshold = 0.5 if are_flags else float(different.mean())
     lines = sign * lines
-    counts = np.bincount(questions.row_of, minlength=questions.rows)
-    scores = np.bincount(questions.row_of, weights=lines, minlength=questions.rows) / counts
-    order = np.argsort(questions.row_of, kind="stable")
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]])[counts == 2]
-    twice = np.column_stack([lines[order[first]], lines[order[first + 1]]])
-    scores[counts == 1] = lines[order[np.concatenate([[0], np.cumsum(counts)[:-1]])[counts == 1]]]  # to the bit
-    has_score = np.isfinite(questions.known)
+    order, counts = np.argsort(questions.row_of, kind="stable"), np.bincount(questions.row_of, minlength=questions.rows)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    scores, again = lines[order[first]], first[counts == 2]
+    twice = np.column_stack([lines[order[again]], lines[order[again + 1]]])
     return Answers(
         scores=scores,
         twice=twice,
@@ -176,7 +181,7 @@ def match_answers(
         are_flags=are_flags,
         threshold=None if threshold is None else sign * threshold,
         door=door,
-        known=np.column_stack([sign * scores[has_score], questions.known[has_score]]),
+        known=np.column_stack([sign * scores[questions.known_rows], questions.known]),
     )
 
 
@@ -208,6 +213,9 @@ def score_column(questions: Questions, columns: Sequence[str]) -> str:
     new = [name for name in columns if name not in questions.batch.columns]
     if len(new) == 1:
         return new[0]
+    beside = [name for name in columns if name != questions.id_column]
+    if len(beside) == 1:  # it may be called as a column of the table is
+        return beside[0]
     named = [name for name in new if name.strip().casefold().replace(" ", "_") in _NAMES]
     if len(named) == 1:
         return named[0]
@@ -247,7 +255,7 @@ def _numbers(cells: pd.Series[Any], ids: pd.Index[str]) -> Floats:
     said = cells.map(lambda cell: _FLAGS.get(str(cell).strip().casefold()))
     cells = said if said.notna().all() else cells
     values, is_text = as_numbers(cells), unreadable(cells)
-    bad = ~np.isfinite(values)
+    bad = ~np.isfinite(values) | too_large(cells)
     if bad.any():
         example = f"'{cells[is_text].iloc[0]}'"[:40] if is_text.any() else str(values[bad][0])
         raise InvalidDataError(

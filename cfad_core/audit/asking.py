@@ -27,7 +27,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import Recorded, audit_recorded
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import AskedDetector, AuditConfig
-from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.data.columns import as_numbers
 from cfad_core.data.roles import ColumnRoles
@@ -62,20 +62,21 @@ def ask_audit(
     InvalidDataError, InvalidConfigError
         If the table, the roles or the settings cannot be used.
     """
-    asked, progress = _checked(config, roles), progress or Progress()
+    asked, progress = _checked(config, roles, tables), progress or Progress()
     recorder = Recorder(asked.name)
     found = audit_recorded(tables, roles, config, progress, recorder=recorder)
     train = _sample(found.data, config.seed)
     numbers = _numbers(found, recorder, len(train), progress)
     sources = _sources(tables, found.data, train)
-    columns = asked_columns(sources["test"].table, found.data.roles, asked)
-    decoded = recorder.decoded(sources, found.data.encoding, columns)
-    known = _known_scores(sources, numbers, found.data.roles, len(decoded))
-    remarks = stand_in_remarks(found.data.encoding.attributes, sources["train"].table)
+    table = tables.table.rename(columns=str)
+    columns = asked_columns(table, found.data.roles, asked)
+    decoded = recorder.decoded(sources, found.data.encoding, table, columns)
+    known = _known_scores(sources, numbers, found.data.roles)
+    remarks = stand_in_remarks(found.data.encoding.attributes, table)
     return PendingAudit(found.result, ask(recorder, numbers, decoded, known, remarks))
 
 
-def _checked(config: AuditConfig, roles: ColumnRoles) -> AskedDetector:
+def _checked(config: AuditConfig, roles: ColumnRoles, tables: Tables) -> AskedDetector:
     asked = config.asked
     if asked is None:
         raise InvalidConfigError("Expected a detector to ask in the settings ('asked'); got none. Name one.")
@@ -90,6 +91,14 @@ def _checked(config: AuditConfig, roles: ColumnRoles) -> AskedDetector:
             f"Columns to carry along are some that the audit leaves out; '{hidden[0]}' is not. Ignore it, or do not "
             "carry it: the detector sees it anyway, unless it is the label or the scores."
         )
+    for part, frame in tables.frames.items():
+        needed = (
+            asked.carried if roles.score is None or part == "test_counterfactual" else (*asked.carried, roles.score)
+        )
+        missing = [name for name in needed if name not in set(frame.columns.map(str))]
+        if missing:
+            what = {"table": "table", "test": "test table"}.get(part, "table of true twins")
+            raise InvalidDataError(f"The {what} lacks the column '{missing[0]}'. Add it, or do without it everywhere.")
     return asked
 
 
@@ -145,10 +154,14 @@ def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _known_scores(sources: dict[Source, SourceRows], numbers: AskedNumbers, roles: ColumnRoles, count: int) -> Floats:
-    """The scores that the audited table has of rows with these numbers, nan of others, (count,)."""
-    known = np.full(count, np.nan)
-    if roles.score is not None:
-        known[numbers.train] = as_numbers(sources["train"].table[roles.score])
-        known[numbers.factual] = as_numbers(sources["test"].table[roles.score])
-    return known
+def _known_scores(
+    sources: dict[Source, SourceRows], numbers: AskedNumbers, roles: ColumnRoles
+) -> tuple[NDArray[np.int64], Floats]:
+    """The numbers of people whose score the audited table has, and these scores."""
+    if roles.score is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    rows = np.concatenate([numbers.train, numbers.factual])
+    parts: tuple[Source, ...] = ("train", "test")
+    scores = np.concatenate([as_numbers(sources[part].table[roles.score]) for part in parts])
+    has_score = np.isfinite(scores)
+    return rows[has_score], scores[has_score]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cfad_core.audit.clock import Clock
@@ -60,13 +60,13 @@ def known_methods(config: AuditConfig) -> list[str]:
     return [method for method in config.methods if method in METHODS]
 
 
-def check_methods(config: AuditConfig, foreign: Mapping[str, Any], stages: Collection[str]) -> None:
+def check_methods(config: AuditConfig, foreign: Mapping[str, Any]) -> None:
     """Refuse unknown methods, and detectors that cannot be audited, before anything long begins."""
     ranks = {f"{name}{RANK}" for name in foreign}
     check_known(method for method in config.methods if method not in ranks)
     names = [*foreign, *(() if config.asked is None else (config.asked.name,))]
     for name in names:
-        check_own_name(name, stages)
+        check_own_name(name)
     if len(set(names)) < len(names):
         raise InvalidConfigError(f"Every detector needs a name of its own; '{names[-1]}' is there twice.")
     for detector in foreign.values():

@@ -110,7 +110,7 @@ def check_gate(
     chosen = choose_method(result, method)
     if threshold is None:
         threshold = result.report(chosen).threshold
-        how = f"quantile {result.config.quantile:g} of training scores"
+        how = result.how_flagged(chosen)
     found: list[Check] = []
     for comparison in result.plan.comparisons:
         look = _Look(gate, result.group_report(chosen, comparison.name), threshold, how)

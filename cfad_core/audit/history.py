@@ -18,6 +18,7 @@ from filelock import FileLock
 from cfad_core.audit.batch import Batch
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.formats import HIDDEN_SIZE
+from cfad_core.detectors.registry import METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,8 @@ def _mark(folder: Path) -> str:
     """What an audit is recognised by, however often it is saved: its table, its seed and its thresholds."""
     try:
         text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
-        thresholds = {method: found["threshold"] for method, found in text["methods"].items()}
+        own = {method: found for method, found in text["methods"].items() if method in METHODS}
+        thresholds = {method: found["threshold"] for method, found in own.items()}
         known = json.dumps([text["data_digest"], text["config"].get("seed"), thresholds], sort_keys=True)
     except FileNotFoundError as error:
         raise InvalidArtifactError(f"'{folder}' holds no audit: there is no audit.json in it.") from error

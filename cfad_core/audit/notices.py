@@ -151,8 +151,8 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
     return notices
 
 
-def answer_notices(asked: AnswerRecord, remarks: Sequence[str]) -> list[Finding]:
-    """About a detector outside this program, and how it answered."""
+def answer_notices(asked: AnswerRecord, remarks: Sequence[str], *, can_flag: bool) -> list[Finding]:
+    """About a detector outside this program, how it answered, and whether any row is above its threshold."""
     what = "flags" if asked.are_flags else f"scores (high means {asked.high_means})"
     message = (
         f"{asked.name} is a detector outside this program: it gave {what} for {asked.rows:,} different rows. A saved "
@@ -160,6 +160,9 @@ def answer_notices(asked: AnswerRecord, remarks: Sequence[str]) -> list[Finding]
     )
     notices = [Finding("asked-detector", "info", message)]
     notices += [Finding("asked-rows", "info", remark) for remark in remarks]
+    if not can_flag:
+        message = f"No row scores above the threshold of {asked.name}: it flags nobody, so no outcome can change."
+        notices.append(Finding("nobody-flagged", "warning", message, "Give the threshold that it is used with."))
     if asked.differing:
         message = (
             f"{asked.name} answers the same row in different ways: of {asked.repeated:,} rows that were asked about "

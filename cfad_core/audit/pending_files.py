@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from cfad_core.audit.answers import Answers, Door, read_answers
 from cfad_core.audit.asking import PendingAudit
 from cfad_core.audit.folder import load_audit, load_judges, save_audit
 from cfad_core.audit.questions import AskedNumbers, Questions
+from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability_files import save_arrays
 from cfad_core.core.arrays import Bools
 from cfad_core.core.errors import InvalidArtifactError
@@ -45,12 +47,14 @@ class AnswerForm:
     Attributes
     ----------
     high_means, threshold, column, door : see ``answers.read_answers``
+    mark : what these answers are recognised by
     """
 
     high_means: Meaning
     threshold: float | None = None
     column: str | None = None
     door: Door = "file"
+    mark: str = ""
 
     def read(self, questions: Questions, given: pd.DataFrame) -> Answers:
         """The answers of a table.
@@ -60,9 +64,10 @@ class AnswerForm:
         InvalidDataError
             If they are no answers to these questions.
         """
-        return read_answers(
+        found = read_answers(
             questions, given, self.high_means, column=self.column, threshold=self.threshold, door=self.door
         )
+        return dataclasses.replace(found, mark=self.mark)
 
 
 def is_pending(folder: Path) -> bool:
@@ -121,6 +126,7 @@ def load_questions(folder: Path) -> Questions:
             row_of=arrays["row_of"],
             rows=text["rows"],
             numbers=_numbers(text, arrays),
+            known_rows=arrays["known_rows"],
             known=arrays["known"],
             remarks=tuple(text["remarks"]),
         )
@@ -140,8 +146,22 @@ def save_answers(given: pd.DataFrame, form: AnswerForm, folder: Path) -> None:
     """Keep answers as they were given; earlier ones are replaced."""
     with staged_folder(folder / FOLDER, last="answers.json") as stage:
         save_parquet(given, stage / "answers.parquet")
-        text = json.dumps(dataclasses.asdict(form), indent=2)
+        text = json.dumps(dataclasses.asdict(form) | {"mark": secrets.token_hex(8)}, indent=2)
         (stage / "answers.json").write_text(text + "\n", encoding="utf-8")
+
+
+def is_finished_with(result: AuditResult, folder: Path) -> bool:
+    """Whether an audit was made of the answers that are there now, not of earlier ones."""
+    return result.asked is None or result.asked.mark == _load_form(folder).mark
+
+
+def _load_form(folder: Path) -> AnswerForm:
+    place = folder / FOLDER
+    try:
+        values = json.loads((place / "answers.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidArtifactError(f"The answers in '{place}' are missing or damaged.") from error
+    return from_plain(AnswerForm, values, "answers")
 
 
 def load_answers(questions: Questions, folder: Path) -> Answers:
@@ -152,13 +172,7 @@ def load_answers(questions: Questions, folder: Path) -> Answers:
     InvalidArtifactError, InvalidDataError
         If there are none, or they do not answer these questions.
     """
-    place = folder / FOLDER
-    try:
-        values = json.loads((place / "answers.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidArtifactError(f"The answers in '{place}' are missing or damaged.") from error
-    form = from_plain(AnswerForm, values, "answers")
-    return form.read(questions, load_parquet(place / "answers.parquet"))
+    return _load_form(folder).read(questions, load_parquet(folder / FOLDER / "answers.parquet"))
 
 
 def _arrays(questions: Questions) -> dict[str, NDArray[Any]]:
@@ -173,7 +187,7 @@ def _arrays(questions: Questions) -> dict[str, NDArray[Any]]:
     for k, cuts in enumerate(numbers.cuts):
         for part in ("here", "whole", "without"):
             found[f"cuts{k}.{part}"] = getattr(cuts, part)[questions.name]
-    return found | {"row_of": questions.row_of, "known": questions.known}
+    return found | {name: getattr(questions, name) for name in ("row_of", "known_rows", "known")}
 
 
 def _numbers(text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AskedNumbers:

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import AskedDetector
+from cfad_core.data.cells import as_held_by
 from cfad_core.data.encoding import Encoding
+from cfad_core.data.group_values import moved_cells, stand_ins
 from cfad_core.data.groups import Groups
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.evaluation.couplings import CouplingScores
@@ -85,26 +87,35 @@ class Recorder:
             self._noted[source].append((numbers, whose[new].astype(np.intp), rows[new]))
         return np.asarray(found[inverse], dtype=np.int64)
 
-    def decoded(self, sources: Mapping[Source, SourceRows], encoding: Encoding, columns: list[str]) -> pd.DataFrame:
-        """All rows in the order of their numbers, in the table's own columns and units."""
+    def decoded(
+        self, sources: Mapping[Source, SourceRows], encoding: Encoding, table: pd.DataFrame, columns: list[str]
+    ) -> pd.DataFrame:
+        """All rows in the order of their numbers, as a table with people of all groups holds its own."""
         frames, numbers = [], []
         for source, noted in self._noted.items():
             if noted:
                 given = sources[source]
                 of, whose, rows = (np.concatenate(parts) for parts in zip(*noted, strict=True))
                 cells = given.table.iloc[whose].reset_index(drop=True)
-                if source == "truth":  # true twins are rows of their own
-                    made = cells
-                else:
-                    made = encoding.decode(rows, given.encoded[whose], cells).rows
-                    for groups in encoding.attributes:
-                        made[groups.column] = groups.with_real_values(
-                            made[groups.column], cells[groups.column], given.table[groups.column]
-                        )
-                frames.append(made[columns])
+                # true twins are rows of their own
+                made = cells if source == "truth" else _made(encoding, rows, given.encoded[whose], cells, table)
+                frames.append(pd.DataFrame({name: as_held_by(made[name], table[name]) for name in columns}))
                 numbers.append(of)
         order = np.argsort(np.concatenate(numbers))
         return pd.concat(frames, ignore_index=True).iloc[order].reset_index(drop=True)
+
+
+def _made(encoding: Encoding, rows: Floats, before: Floats, cells: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Encoded rows (n, d) in the units of the cells that they were made of, with groups as a table holds them."""
+    made = encoding.decode(rows, before, cells).rows
+    state = encoding.states.of_codes(rows[:, 0])
+    for s, groups in enumerate(encoding.attributes):
+        codes = encoding.states.levels[state, s]
+        made[groups.column] = moved_cells(groups, cells[groups.column], codes, table[groups.column])
+    for name in made.columns.intersection(table.columns):
+        if pd.api.types.is_float_dtype(table[name]) and pd.api.types.is_float_dtype(made[name]):
+            made[name] = made[name].astype(table[name].dtype)  # also where that has fewer digits
+    return made
 
 
 @dataclass(frozen=True)
@@ -141,7 +152,7 @@ class Questions:
     row_of : (b,), the number of each line of it among the different rows
     rows : how many different rows there are
     numbers : where their scores belong
-    known : (rows,), the scores that the audited table has in its column of scores; nan where it says nothing
+    known_rows, known : (m,) each, rows of people whose score the audited table has, and these scores
     remarks : what the reader must know of the rows
     """
 
@@ -151,6 +162,7 @@ class Questions:
     row_of: Numbers
     rows: int
     numbers: AskedNumbers
+    known_rows: Numbers
     known: Floats
     remarks: tuple[str, ...] = ()
 
@@ -167,7 +179,11 @@ def asked_columns(table: pd.DataFrame, roles: ColumnRoles, asked: AskedDetector)
 
 
 def ask(
-    recorder: Recorder, numbers: AskedNumbers, decoded: pd.DataFrame, known: Floats, remarks: tuple[str, ...]
+    recorder: Recorder,
+    numbers: AskedNumbers,
+    decoded: pd.DataFrame,
+    known: tuple[Numbers, Floats],
+    remarks: tuple[str, ...],
 ) -> Questions:
     """One table of all rows that were noted, each once, some of them twice, in no order.
 
@@ -177,9 +193,9 @@ def ask(
     Parameters
     ----------
     decoded : (k,) rows in the order of their numbers
-    known : (k,), the scores that the audited table has for them, or nan
+    known : numbers of people whose score the audited table has, and these scores
     """
-    same = decoded.groupby(list(decoded.columns), dropna=False, sort=False).ngroup().to_numpy()
+    same = decoded.groupby(list(decoded.columns), dropna=False, sort=False).ngroup().to_numpy(dtype=np.int64)
     different = decoded.loc[~pd.Series(same).duplicated().to_numpy()].reset_index(drop=True)
     rows = len(different)
     rng = np.random.default_rng(secrets.randbits(128))
@@ -190,9 +206,17 @@ def ask(
         column += "_"
     batch = different.iloc[row_of].reset_index(drop=True)
     batch.insert(0, column, _opaque_ids(len(row_of), rng))
-    scores = np.full(rows, np.nan)
-    scores[same[~np.isnan(known)]] = known[~np.isnan(known)]
-    return Questions(recorder.name, column, batch, row_of, rows, renumbered(numbers, same), scores, remarks)
+    return Questions(
+        recorder.name,
+        column,
+        batch,
+        row_of,
+        rows,
+        renumbered(numbers, same),
+        same[known[0]].astype(np.int64),
+        known[1],
+        remarks,
+    )
 
 
 def _opaque_ids(count: int, rng: np.random.Generator) -> list[str]:
@@ -236,8 +260,10 @@ def stand_in_remarks(attributes: tuple[Groups, ...], table: pd.DataFrame) -> tup
                 f"'{groups.column}' of a twin is the number that has the same rank among the other group's as the "
                 "person's has among their own."
             )
-        elif values := groups.stand_ins(table[groups.column]):
-            named = ", ".join(f"'{value}' for {group}" for group, value in values.items())
+            continue
+        values = stand_ins(groups, table[groups.column])
+        several = [group for group, held in zip(groups.names, groups.values, strict=True) if len(held) != 1]
+        if named := ", ".join(f"'{values[group]}' for {group}" for group in several if group in values):
             found.append(
                 f"A twin in a group of several values has the most frequent one in '{groups.column}': {named}."
             )

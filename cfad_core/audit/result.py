@@ -184,6 +184,12 @@ class AuditResult:
             view=view,
         )
 
+    def how_flagged(self, method: str) -> str:
+        """What the threshold of a method is: ``quantile 0.95 of training scores``."""
+        if self.scores[method].threshold is not None:
+            return "as its owner set it"
+        return f"quantile {self.config.quantile:g} of training scores"
+
     @property
     def threshold_rule(self) -> str:
         """How thresholds were set, in a few words: ``0.95 quantile of training scores``."""

@@ -176,7 +176,7 @@ def _check(config: AuditConfig, foreign: Mapping[str, Any], *, asks: bool) -> No
             f"The detector '{config.asked.name}' is asked for its scores: use audit_detector, or ask_audit and "
             "answer_audit; run_audit cannot wait for them."
         )
-    check_methods(config, foreign, stages(AuditConfig(methods=tuple(METHODS)), knows_truth=False))
+    check_methods(config, foreign)
 
 
 def _judges(phase_one: PhaseOne, config: AuditConfig, progress: Progress, clock: Clock) -> list[CausalModel]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.errors import InvalidDataError
+from cfad_core.data.columns import as_dates, as_numbers
 
 MICROSECONDS_A_DAY = 86_400_000_000
+_BOOLEANS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _EXACT_INTEGER = 2.0**53  # beyond, whole numbers written digit by digit are no floats any more
 _CALENDAR = (-719_162 * MICROSECONDS_A_DAY, 2_932_897 * MICROSECONDS_A_DAY - 1)  # the years 1 to 9999, since 1970
 
@@ -40,8 +44,9 @@ def with_numbers(cells: pd.Series[Any], which: Bools, numbers: Floats, *, whole:
     if not which.any():
         return cells
     if _holds_objects(cells):
-        as_text = all(isinstance(cell, str) for cell in cells.dropna())
-        return with_values(cells, which, [_written(number, whole=whole, as_text=as_text) for number in numbers[which]])
+        known = cells.dropna()
+        style = _text_style(known) if all(isinstance(cell, str) for cell in known) else None
+        return with_values(cells, which, [_written(number, style, whole=whole) for number in numbers[which]])
     if whole and pd.api.types.is_integer_dtype(cells) and _fit_into(numbers[which], cells):
         integers = pd.Series(np.where(which, numbers, 0.0), index=cells.index).astype(cells.dtype)
         return cells.mask(which, integers)
@@ -86,10 +91,30 @@ def _holds_objects(cells: pd.Series[Any]) -> bool:
     return cells.dtype == object or isinstance(cells.dtype, (pd.StringDtype, pd.CategoricalDtype))
 
 
-def _written(number: float, *, whole: bool, as_text: bool) -> Any:
-    """The number as an object, or as the shortest text that means it."""
+@dataclass(frozen=True)
+class _TextStyle:
+    """How numbers are written that are texts: all with so many decimals, or padded with zeros to one width."""
+
+    decimals: int | None
+    width: int
+
+
+def _text_style(texts: pd.Series[Any]) -> _TextStyle:
+    written = [str(text).strip() for text in texts.unique()]
+    decimals, widths = {len(text.partition(".")[2]) for text in written}, {len(text) for text in written}
+    padded = len(widths) == 1 and any(text[:1] == "0" and text[1:2].isdecimal() for text in written)
+    return _TextStyle(decimals.pop() if len(decimals) == 1 else None, widths.pop() if padded else 0)
+
+
+def _written(number: float, style: _TextStyle | None, *, whole: bool) -> Any:
+    """The number as an object, or as a text that means it, written as the others if it can be."""
     value: Any = int(number) if whole and abs(number) < _EXACT_INTEGER else float(number)
-    return repr(value) if as_text else value
+    if style is None:
+        return value
+    text = repr(value)
+    if style.decimals and float(alike := f"{number:.{style.decimals}f}") == number:
+        text = alike
+    return text.zfill(style.width)
 
 
 def _fit_into(numbers: Floats, cells: pd.Series[Any]) -> bool:
@@ -109,3 +134,34 @@ def _with_timestamps(cells: pd.Series[Any], which: Bools, chosen: NDArray[np.dat
     except pd.errors.OutOfBoundsDatetime:  # nanoseconds end in 2262
         exact = False
     return cells.mask(which, fine) if exact else cells.dt.as_unit("us").mask(which, new)
+
+
+def as_held_by(cells: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[Any]:
+    """The cells in the type of another column that holds the same kind of thing.
+
+    Raises
+    ------
+    InvalidDataError
+        If one of them cannot be.
+    """
+    if cells.dtype == other.dtype or (_is_number(cells) and _is_number(other)):
+        return cells
+    if pd.api.types.is_bool_dtype(other):
+        found: pd.Series[Any] = cells.map(lambda cell: _BOOLEANS.get(str(cell).strip().casefold()), na_action="ignore")
+    elif _is_number(other):
+        found = pd.Series(as_numbers(cells), index=cells.index)
+    elif pd.api.types.is_datetime64_any_dtype(other):
+        found = as_dates(cells).dt.tz_convert(other.dt.tz)
+    else:
+        found = cells.astype(str).mask(cells.isna())
+    lost = found.isna() & cells.notna()
+    if lost.any():
+        raise InvalidDataError(
+            f"Column '{cells.name}' holds {other.dtype} in the table, but the test table has {int(lost.sum())} other "
+            f"cells, such as '{str(cells[lost].iloc[0])[:40]}'. Give both the same type."
+        )
+    return found if found.isna().any() else found.astype(other.dtype)
+
+
+def _is_number(cells: pd.Series[Any]) -> bool:
+    return pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)

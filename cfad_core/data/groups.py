@@ -70,41 +70,6 @@ class Groups:
             column = column.mask(moved & (codes == k), cell)
         return column
 
-    def stand_ins(self, column: pd.Series[Any]) -> dict[str, Any]:
-        """By group of several values, the most frequent of them in a column."""
-        if self.cuts:
-            return {}
-        codes = self.codes(column)
-        several = [k for k in range(len(self.names)) if len(self.values[k]) != 1]
-        held = {self.names[k]: column[codes == k] for k in several}
-        return {name: cells.mode().iloc[0] for name, cells in held.items() if len(cells)}
-
-    def with_real_values(self, moved: pd.Series[Any], before: pd.Series[Any], column: pd.Series[Any]) -> pd.Series[Any]:
-        """Cells that ``move`` made of ``before``, with values of the column where it wrote the name of a group.
-
-        That is the most frequent value of the group; or, of bands of numbers, the one with the same rank among its
-        numbers as the cell before had among those of its own group.
-        """
-        codes, own = self.codes(moved), self.codes(before)
-        changed = codes != own
-        if not self.cuts:
-            for name, value in self.stand_ins(column).items():
-                moved = moved.mask(changed & (codes == self.names.index(name)), value)
-            return moved.infer_objects()
-        known = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        numbers = pd.to_numeric(before, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        sorted_groups = [np.sort(known[self.codes(column) == k]) for k in range(len(self.names))]
-        written = numbers.copy()
-        for k, mine in enumerate(sorted_groups):
-            here = changed & (own == k)
-            rank = (np.searchsorted(mine, numbers, "left") + np.searchsorted(mine, numbers, "right")) / 2.0
-            share = np.clip(rank / max(1, len(mine)), 0.0, 1.0)
-            for other, theirs in enumerate(sorted_groups):
-                there = here & (codes == other)
-                if there.any():
-                    written[there] = np.quantile(theirs, share[there], method="nearest")
-        return _as_numbers_of(column, before, written, changed)
-
 
 def band_names(cuts: Sequence[float]) -> tuple[str, ...]:
     """What the groups between cut points are called: ``under 25``, ``25 to under 40``, ``40 or more``."""
@@ -130,20 +95,6 @@ def listed(column: pd.Series[Any]) -> str:
     values = [str(value) for value in column.dropna().unique()[: _MAX_LISTED + 1]]
     shown = ", ".join(f"'{value[:40]}'" for value in values[:_MAX_LISTED])
     return (shown + ", ..." if len(values) > _MAX_LISTED else shown) or "nothing"
-
-
-def _as_numbers_of(
-    column: pd.Series[Any], before: pd.Series[Any], numbers: NDArray[np.float64], changed: NDArray[np.bool_]
-) -> pd.Series[Any]:
-    """The cells before, with numbers where they changed, in the type of the column."""
-    if pd.api.types.is_integer_dtype(column):
-        return before.mask(
-            changed, pd.Series(np.rint(np.where(changed, numbers, 0.0)), before.index).astype(column.dtype)
-        )
-    if pd.api.types.is_numeric_dtype(column):
-        return before.mask(changed, pd.Series(numbers, before.index).astype(column.dtype))
-    texts = pd.Series([f"{number:.15g}" for number in numbers], before.index)
-    return before.astype(object).mask(changed, texts).infer_objects()
 
 
 def _as_held(value: str, column: pd.Series[Any]) -> Any:

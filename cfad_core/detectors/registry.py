@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -181,6 +181,11 @@ METHODS |= {
 }
 
 
+# Names of an audit's other stages that a method could have, too
+_STAGES = {"discovery", "refit", "mechanisms", "judging", "evaluation", "checks", "uncertainty", "slices"}
+_STAGES |= {one.stage for one in METHODS.values() if one.stage is not None}
+
+
 def plain_methods() -> list[str]:
     """Those that have scores of their own; every one of them can be ranked within the groups, too."""
     return [name for name, method in METHODS.items() if not method.is_rank]
@@ -215,14 +220,14 @@ def check_known(methods: Iterable[str]) -> None:
         raise InvalidConfigError(f"Unknown method: {', '.join(unknown)}. Known: {', '.join(METHODS)}.")
 
 
-def check_own_name(name: str, taken: Collection[str] = ()) -> None:
-    """Refuse a name that a detector of somebody's own cannot have.
+def check_own_name(name: str) -> None:
+    """Refuse a name that a detector of somebody's own cannot have: a method's, or that of a stage of an audit.
 
     Raises
     ------
     InvalidConfigError
     """
-    if {name.casefold(), name.casefold().replace("-", "")} & {*METHODS, *taken} or not METHOD_NAME.fullmatch(name):
+    if {name.casefold(), name.casefold().replace("-", "")} & {*METHODS, *_STAGES} or not METHOD_NAME.fullmatch(name):
         raise InvalidConfigError(
             "A detector of your own needs a name of letters, digits, '_' and '-' that the audit does not use "
             f"itself ({', '.join(METHODS)}, or a stage's); got '{name}'."

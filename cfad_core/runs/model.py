@@ -240,9 +240,7 @@ def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -
     saved = record.threshold
     if saved is not None and saved.method == method:
         return saved.value, f"as saved, {saved.how}"
-    if result.scores[method].threshold is not None:
-        return result.report(method).threshold, "as its owner set it"
-    return result.report(method).threshold, f"quantile {result.config.quantile:g} of training scores"
+    return result.report(method).threshold, result.how_flagged(method)
 
 
 def headline(result: AuditResult) -> dict[str, Any]:

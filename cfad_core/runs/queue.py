@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
 from cfad_core.audit.pending_files import FOLDER as PENDING
-from cfad_core.audit.pending_files import is_answered, is_pending
-from cfad_core.core.errors import CfadError, InvalidDataError
+from cfad_core.audit.pending_files import is_answered, is_finished_with, is_pending
+from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.index import Index
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
 
@@ -103,9 +103,9 @@ class Queue(Index):
         """
         self._put_into_queue(audit, ENDED_EARLY)
 
-    def _put_into_queue(self, audit: str, states: Sequence[Status]) -> None:
+    def _put_into_queue(self, audit: str, states: Sequence[Status], **changes: Any) -> None:
         fresh = {"status": "queued", "stage": "", "progress": 0.0, "cancel_requested": False}
-        fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION}
+        fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION, **changes}
         times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
         with self._engine.begin() as connection:
             query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(states))
@@ -142,7 +142,10 @@ class Queue(Index):
             self.wait(record.id, record.worker)
             return True
         try:  # it may have died between its last file and its last word
-            self.finish(record.id, headline(load_audit(folder)), record.worker)
+            result = load_audit(folder)
+            if is_answered(folder) and not is_finished_with(result, folder):
+                raise InvalidArtifactError("It was made of earlier answers.")
+            self.finish(record.id, headline(result), record.worker)
         except CfadError:
             if not is_pending(folder):  # answers stay: with them it is finished in a moment
                 shutil.rmtree(folder, ignore_errors=True)

@@ -152,13 +152,15 @@ class Store(Queue):
         InvalidArtifactError
             If the audit has no questions.
         """
-        form.read(self.questions(audit), given)
+        asked = self.questions(audit)
+        form.read(asked, given)
         with self._tables_lock():  # no second answer at the same time
             if self.get(audit).status in ACTIVE:
                 raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; wait until it is done.")
-            save_answers(given, form, self.folder(audit))
-            (self.folder(audit) / "audit.json").unlink(missing_ok=True)  # of earlier answers
-            self._put_into_queue(audit, ("waiting", "done", *ENDED_EARLY))
+            save_answers(given, form, self.folder(audit))  # what earlier ones came to is there until it is replaced
+            saved = self.get(audit).threshold_entry or {}
+            of_others = saved if saved.get("method") != asked.name else None  # scores may now mean something else
+            self._put_into_queue(audit, ("waiting", "done", *ENDED_EARLY), metrics=None, threshold=of_others or None)
 
     def rename(self, audit: str, name: str) -> None:
         self._change(audit, name=checked_name(name))

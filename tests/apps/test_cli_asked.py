@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import io
 import json
+import socketserver
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
 from cfad_core.apps import cli
@@ -175,6 +177,8 @@ def test_what_an_address_answers_may_be_wrong(
         (["--ask-scores", "rows.xlsx"], "written as .csv or .parquet; got 'rows.xlsx'"),
         (["--score-column", "debt"], "Scores of twins are needed, too: say how to ask the detector"),
         (["--no-methods"], "Scores of twins are needed, too"),
+        (["--threshold", "3"], "Scores of twins are needed, too"),
+        (["--ask-scores", "rows.csv", "--threshold", "3"], "when the scores are there, with --scores"),
         (["--score-command", "a {in} {out}", "--score-address", "http://x"], "not allowed with argument"),
         (["--ask-scores", "rows.csv", "--detector", "ae"], "A detector of your own needs a name"),
         (["--ask-scores", "rows.csv", "--carry", "debt"], "'debt' is not. Ignore it, or do not carry it"),
@@ -220,6 +224,45 @@ def test_a_command_that_fails_is_explained(
     assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed, *FEW)) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "audit").exists()
+
+
+def test_a_command_that_takes_too_long_leaves_nothing_running(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mark = "31.4159"
+    typed = ("--score-command", f"sh -c 'sleep {mark} & sleep {mark}' {{in}} {{out}}", "--score-seconds", "0.5")
+    code = cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed, "--high-means", "normal", *FEW))
+    assert code == 2
+    assert "took longer than 0.5 seconds" in capsys.readouterr().err
+    assert not [one for one in psutil.process_iter(["cmdline"]) if mark in (one.info["cmdline"] or [])]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"nothing of the kind\r\n\r\n", "could not be asked for scores"),
+        (
+            b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\nContent-Type: text/csv\r\n\r\nrow_id,score\n",
+            "ended 987 bytes early",
+        ),
+    ],
+)
+def test_what_is_no_server_is_explained(
+    answer: bytes, message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Raw(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            self.wfile.write(answer)
+
+    with socketserver.TCPServer(("localhost", 0), Raw) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://localhost:{server.server_address[1]}"
+        typed = ("--score-address", address, "--high-means", "normal", *FEW)
+        assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed)) == 2
+        server.shutdown()
+    said = capsys.readouterr().err
+    assert message in said or "Connection reset" in said  # it closes before it has heard all
 
 
 def test_a_command_that_is_not_there(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

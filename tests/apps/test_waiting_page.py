@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from cfad_core.audit.pending_files import AnswerForm
 from cfad_core.core.config import AskedDetector
 from cfad_core.core.progress import Progress
 from cfad_core.data.tables import Tables
@@ -112,6 +113,21 @@ def test_scores_are_uploaded_confirmed_and_audited(sign: float, meaning: str, wa
     for page in RESULT_PAGES:
         shown = visit(page, audit=waiting)
         assert not shown.exception, page
+
+
+def test_scores_can_be_given_again_if_something_went_wrong(waiting: str, home: Path) -> None:
+    with Store(home) as store:
+        store.answer(waiting, answers(home, waiting), AnswerForm("anomalous"))
+        record = store.claim("me", waiting)
+        assert record is not None
+        store.stop(waiting, "failed", "Something went wrong.", worker=record.worker)
+    app = visit("2_Train.py", audit=waiting)
+    assert "Something went wrong" in said(app)
+    upload(app, answers(home, waiting))
+    app.radio[0].set_value("anomalous").run()
+    press(app, "Finish the audit")
+    with Store(home) as store:
+        assert store.get(waiting).status == "queued"
 
 
 def test_nothing_is_finished_before_the_meaning_is_said(waiting: str, home: Path) -> None:

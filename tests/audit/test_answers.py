@@ -118,6 +118,26 @@ def test_labels_suggest_what_a_high_score_means() -> None:
     assert suggest_meaning(questions, noise, None) == (None, 0.5)
 
 
+def test_two_values_are_told_apart_by_what_is_between_them() -> None:
+    """As scikit-learn's ``predict`` gives them: -1 for outliers, 1 for others."""
+    cut = float(np.quantile(debt(batch()), 0.8))
+    found = audited(answered(lambda rows: np.where(debt(rows) > cut, -1, 1)), high_means="normal")
+    flags = audited(answered(lambda rows: (debt(rows) > cut) * 1))
+    assert found.report("theirs").threshold == 0.0
+    assert found.report("theirs").metrics.changing_ratio == flags.report("theirs").metrics.changing_ratio
+    assert not read(answered(lambda rows: np.where(debt(rows) > cut, -1, 1))).are_flags  # what 1 means must be said
+
+
+def test_a_threshold_that_nobody_reaches_is_noticed() -> None:
+    assert "nobody-flagged" in codes(audited(answered(debt), threshold=1e6))
+    assert "nobody-flagged" not in codes(audited(answered(debt)))
+
+
+def test_scores_may_be_called_as_a_column_of_the_table() -> None:
+    given = answered(debt).rename(columns={"score": "income"})
+    assert np.array_equal(read(given).scores, read(answered(debt)).scores)
+
+
 # What is refused
 
 
@@ -137,6 +157,7 @@ def without(given: pd.DataFrame, count: int) -> pd.DataFrame:
         (lambda given: given.assign(score=given["score"].where(given.index > 4)), "5 of {n} are none, such as nan of"),
         (lambda given: given.assign(score=given["score"].where(given.index > 0, np.inf)), "such as inf of row"),
         (lambda given: given.assign(score="odd"), "such as 'odd' of row"),
+        (lambda given: given.assign(score=given["score"].where(given.index > 0, 1.7e308)), "such as 1.7e+308 of row"),
         (lambda given: given.iloc[:0], "{n} of {n} ids are missing"),
     ],
 )
@@ -193,6 +214,18 @@ def test_a_detector_that_looks_at_anything_but_the_row_is_caught(
     notice = next(finding for finding in result.findings if finding.code == "detector-noise")
     assert notice.severity == "warning"
     assert f"{result.asked.differing:,} got two different scores" in notice.message
+
+
+def test_noise_counts_in_full() -> None:
+    """Flags that are thrown with p = 0.3 differ between two rows in 2 p (1 - p) = 42 % of all cases."""
+    rng = np.random.default_rng(1)
+    found = audited(answered(lambda rows: (rng.random(len(rows)) < 0.3) * 1))
+    metrics = found.report("theirs").metrics
+    assert found.asked is not None
+    assert found.asked.flags_differ == pytest.approx(0.42, abs=0.04)
+    assert metrics.flag_rate == pytest.approx(0.3, abs=0.15)  # of 100 people
+    assert metrics.changing_ratio is not None
+    assert metrics.changing_ratio > 0.25
 
 
 def test_noise_is_counted_at_the_threshold() -> None:

@@ -141,6 +141,15 @@ def test_the_same_seed_gives_the_same_audit_whatever_the_order_of_the_rows() -> 
     assert first == second
 
 
+def test_scores_with_an_index_are_put_in_order() -> None:
+    config = PCA.replace(asked=ASKED)
+    found = [
+        audit_detector(make_people(300, seed=0), ROLES, score, config).scores["theirs"].factual
+        for score in (lambda rows: rows["debt"], lambda rows: rows["debt"].sort_values())
+    ]
+    assert np.array_equal(found[0], found[1])
+
+
 def test_an_audit_needs_no_method_of_ours() -> None:
     config = PCA.replace(asked=ASKED, methods=())
     alone = audit_detector(make_people(300, seed=0), ROLES, lambda rows: rows["debt"], config)
@@ -189,6 +198,51 @@ def test_a_column_of_scores_is_no_attribute_and_is_compared_with_the_answers() -
     assert "other-scores" in codes(other)
 
 
+def with_test(test: pd.DataFrame, roles: ColumnRoles = ROLES, **asked: Any) -> pd.DataFrame:
+    """The rows to score where the people to judge are in a table of their own."""
+    table = make_three(500, seed=0) if roles is not ROLES else make_people(300, seed=0)
+    config = PCA.replace(asked=ASKED.replace(**asked))
+    return ask_audit(Tables.of(table, test), roles, config).questions.batch
+
+
+def test_the_test_table_may_have_other_columns_in_another_order() -> None:
+    test = make_people(100, seed=1).assign(extra=1)
+    batch = with_test(test[test.columns[::-1]])
+    assert list(batch.columns) == ["row_id", "group", "schooling", "income", "debt"]
+
+
+def test_twins_have_values_of_the_table_also_where_nobody_judged_has_them() -> None:
+    merged = ColumnRoles((Attribute("group", merged={"rest": ("b", "c")}),), label="fraud", anomaly="yes")
+    test = make_three(200, seed=1).query("group == 'a'")
+    assert set(with_test(test, merged)["group"]) <= {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("kind", ["text", "float32"])
+def test_the_test_tables_types_are_the_tables(kind: str) -> None:
+    test = make_people(100, seed=1)
+    test["income"] = test["income"].map(str) if kind == "text" else test["income"].astype(np.float32)
+    batch = with_test(test)
+    assert batch["income"].dtype == np.float64
+    with pytest.raises(InvalidDataError):
+        with_test(test.assign(income="much"))
+
+
+def test_columns_that_are_needed_must_be_in_every_table() -> None:
+    test = make_people(100, seed=1)
+    roles = dataclasses.replace(ROLES, ignore=("branch",))
+    table = make_people(300, seed=0).assign(branch="x")
+    config = PCA.replace(asked=ASKED.replace(carried=("branch",)))
+    with pytest.raises(InvalidDataError, match="The test table lacks the column 'branch'"):
+        ask_audit(Tables.of(table, test.assign(other=1)), roles, config)
+
+
+def test_numbers_have_the_digits_of_their_column() -> None:
+    table = make_people(300, seed=0)
+    table["income"] = table["income"].astype(np.float32)
+    batch = ask_audit(Tables.of(table), ROLES, PCA.replace(asked=ASKED)).questions.batch
+    assert batch["income"].dtype == np.float32
+
+
 def test_fewer_people_can_be_asked_about() -> None:
     tables = Tables.of(make_people(900, seed=0))
     all_of_them = ask_audit(tables, ROLES, PCA.replace(asked=ASKED))
@@ -226,6 +280,9 @@ def test_an_audit_that_cannot_wait_asks_nobody() -> None:
         (lambda rows: ["high"] * len(rows), "Expected numbers as scores"),
         (lambda rows: rows[["debt", "income"]], "got an array of shape"),
         (lambda rows: {"debt": 1}, "got dict"),
+        (lambda rows: rows["debt"].to_numpy() + 1j, "got complex128"),
+        (lambda rows: pd.to_datetime(rows["debt"]), "Expected numbers as scores; got datetime64"),
+        (lambda rows: rows["debt"] * 1e300, "got some that are infinite or nan"),
     ],
 )
 def test_a_function_must_give_one_finite_number_a_row(score: Callable[[pd.DataFrame], Any], message: str) -> None:

@@ -24,6 +24,7 @@ from cfad_core.detectors.registry import (
     METHOD_NAME,
     METHODS,
     check_known,
+    check_own_name,
     help_of,
     label_of,
     look_of,
@@ -227,3 +228,13 @@ def test_fitting_can_be_cancelled(fitted: dict[str, AnyDetector], method: str) -
     task = fitting(training_rows(near_the_plane()), TINY, fitted=fitted, progress=Recorder(stop_in=stage))
     with pytest.raises(AuditCancelled, match=f"cancelled during '{stage}'"):
         module_of(method).fit(task)
+
+
+def test_no_detector_of_ones_own_is_called_like_a_stage() -> None:
+    from cfad_core.audit.run import stages
+    from cfad_core.core.config import preset
+
+    for config in (preset("fast", methods=tuple(METHODS)), preset("paper", methods=tuple(METHODS))):
+        for stage in stages(config, knows_truth=False):
+            with pytest.raises(InvalidConfigError):
+                check_own_name(stage)

@@ -17,6 +17,7 @@ from cfad_core.core.errors import InvalidArtifactError, InvalidConfigError, Inva
 from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.child import Child
 from cfad_core.runs.executor import perform, work_on
+from cfad_core.runs.model import ChosenThreshold
 from cfad_core.runs.store import Store
 from tests.runs.conftest import QUICK, ROLES, TABLE, TABLES, claim, put
 
@@ -76,10 +77,20 @@ def test_answers_can_be_given_anew(store: Store) -> None:
     store.answer(audit, answers(store, audit), HIGH)
     run(store, audit)
     first = store.result(audit).report("theirs").threshold
+    store.choose_threshold(audit, ChosenThreshold("theirs", "score", 1.3))
     store.answer(audit, answers(store, audit, "income"), AnswerForm("normal"))
-    assert not (store.folder(audit) / "audit.json").exists()  # nobody sees the first answers as the second's
+    record = store.get(audit)
+    assert (record.status, record.metrics, record.threshold) == ("queued", None, None)  # those were of other scores
+    with pytest.raises(InvalidArtifactError, match="only an audit that is done"):
+        store.result(audit)
+    claim(store, audit=audit)
+    assert store.recover(lambda _: False) == [audit]  # what is there is of the first answers
+    store.requeue(audit)
     run(store, audit)
     assert store.result(audit).report("theirs").threshold != first
+    store.choose_threshold(audit, ChosenThreshold("pca", "score", 1.3))
+    store.answer(audit, answers(store, audit), HIGH)
+    assert store.get(audit).threshold == ChosenThreshold("pca", "score", 1.3)
 
 
 def test_what_is_no_answer_changes_nothing(store: Store) -> None:
@@ -100,6 +111,8 @@ def test_others_have_no_questions(store: Store) -> None:
         store.questions(audit)
     with pytest.raises(InvalidConfigError, match="A detector of your own needs a name"):
         put(store, config=CONFIG.replace(asked=AskedDetector(name="pca")))
+    with pytest.raises(InvalidConfigError, match="A detector of your own needs a name"):
+        put(store, config=CONFIG.replace(asked=AskedDetector(name="judging")))
 
 
 def test_a_worker_that_died_after_the_questions_leaves_an_audit_that_waits(store: Store) -> None:

@@ -44,7 +44,7 @@ def add_asked(audit: argparse.ArgumentParser) -> None:
     group.add_argument("--detector", default=usual.name, metavar="NAME", help=f"what to call it; '{usual.name}'")
     group.add_argument("--score-column", metavar="COL", help="the table's column with its scores; no attribute then")
     group.add_argument("--high-means", choices=_MEANINGS, help="what a high score means; not needed for flags 0 and 1")
-    group.add_argument("--threshold", type=float, metavar="X", help="the score above which it flags; else a quantile")
+    group.add_argument("--threshold", type=float, metavar="X", help="the score strictly above which it flags")
     group.add_argument("--carry", nargs="+", default=[], metavar="COL", help="ignored columns that it needs to see")
     group.add_argument("--asked-people", type=int, default=usual.people, metavar="N", help="whose twins it scores")
     group.add_argument("--no-methods", action="store_true", help="audit it alone, without methods of ours")
@@ -66,14 +66,17 @@ def asked_by(options: argparse.Namespace) -> AskedDetector | None:
         If they say something of it, but not how to ask it, or not what its scores mean.
     """
     ways = (options.ask_scores, options.score_command, options.score_address, options.onnx)
+    said = options.high_means is not None or options.threshold is not None
     if all(way is None for way in ways):
-        if options.score_column is not None or options.no_methods or options.carry:
+        if options.score_column is not None or options.no_methods or options.carry or said:
             raise InvalidConfigError(
                 "Scores of twins are needed, too: say how to ask the detector, by --ask-scores, --score-command, "
                 "--score-address or --onnx."
             )
         return None
     if options.ask_scores is not None:
+        if said:
+            raise InvalidConfigError("Give --high-means and --threshold when the scores are there, with --scores.")
         check_batch_name(options.ask_scores)
     elif options.high_means is None:
         raise InvalidConfigError(
@@ -134,7 +137,8 @@ def _handed_out(options: argparse.Namespace, questions: Questions, audit: str) -
         f"{len(questions.batch):,} rows to score are in {options.ask_scores}: {questions.rows:,} different ones, of "
         f"which {questions.repeated:,} are there twice. People and twins are mixed; score them all at once.{remarks}\n"
         f"Add a column 'score' (or flags, 0 and 1), keep the column '{questions.id_column}', and finish the audit:\n"
-        f"  python -m cfad_core audit {audit} --scores FILE --high-means anomalous   (or normal)"
+        f"  python -m cfad_core audit {audit} --scores FILE --high-means anomalous\n"
+        "(or normal; with --threshold X, if it has one)"
     )
 
 

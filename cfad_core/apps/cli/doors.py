@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import io
+import http.client
+import json
+import os
 import shlex
+import signal
 import subprocess
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +31,6 @@ Asked = Callable[["Questions"], "pd.DataFrame"]
 """Questions to a table of ids and scores."""
 
 _LAST = 600  # characters of what a command or a server said that are shown
-_MOST_BYTES = 2_000_000_000
 
 
 def door_of(options: argparse.Namespace) -> tuple[Door, Asked] | None:
@@ -95,21 +99,38 @@ def ask_command(questions: Questions, command: str, form: str, seconds: float) -
         given, answered = Path(folder) / f"to_score.{form}", Path(folder) / f"scores.{form}"
         write_batch(questions, given)
         words = [word.replace("{in}", str(given)).replace("{out}", str(answered)) for word in _check_command(command)]
-        try:
-            done = subprocess.run(words, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired as error:
+        code, said = _run(words, seconds)
+        if code is None:
             raise CfadError(
                 f"The command took longer than {seconds:g} seconds for {len(questions.batch):,} rows. Give it more "
                 "time with --score-seconds."
-            ) from error
-        except OSError as error:
-            raise CfadError(f"The command '{words[0]}' cannot be started: {error.strerror}.") from error
-        if done.returncode:
-            said = _last_words(done.stderr or done.stdout)
-            raise CfadError(f"The command ended with exit code {done.returncode}" + (f": {said}" if said else "."))
+            )
+        if code:
+            raise CfadError(f"The command ended with exit code {code}" + (f": {said}" if said else "."))
         if not answered.is_file():
             raise CfadError(f"The command ended well, but wrote no file {{out}} ({answered.name}).")
         return read_table(answered)
+
+
+def _run(words: list[str], seconds: float) -> tuple[int | None, str]:
+    """Exit code and last words of a command; None if it took too long, and was ended with all that it had started."""
+    with tempfile.TemporaryFile() as log:
+        try:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            raise CfadError(f"The command '{words[0]}' cannot be started: {error.strerror}.") from error
+        try:
+            code: int | None = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        log.seek(0)
+        return code, _last_words(log.read())
 
 
 # An address
@@ -144,21 +165,33 @@ def ask_address(questions: Questions, address: str, seconds: float) -> pd.DataFr
     opener = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=seconds) as response:
-            kind, content = response.headers.get_content_type(), response.read(_MOST_BYTES)
+            kind, content = response.headers.get_content_type(), _read(response, seconds)
     except urllib.error.HTTPError as error:
         said = _last_words(error.read(_LAST))
         raise CfadError(f"{address} answered with status {error.code}" + (f": {said}" if said else ".")) from error
-    except (OSError, ValueError) as error:  # also time-outs
-        reason = getattr(error, "reason", None) or error
+    except (OSError, ValueError, http.client.HTTPException) as error:  # also time-outs
+        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         raise CfadError(f"{address} could not be asked for scores: {reason}.") from error
     if kind == "application/json":
         try:
-            return pd.read_json(io.BytesIO(content), orient="records", dtype=False)
-        except (ValueError, TypeError) as error:
+            return pd.DataFrame.from_records(json.loads(content))
+        except (ValueError, TypeError, AttributeError) as error:
             raise InvalidDataError(
                 f"{address} answered with JSON that is no list of objects with '{questions.id_column}' and a score."
             ) from error
     return read_table(content, name="scores.csv")
+
+
+def _read(response: Any, seconds: float) -> bytes:
+    """All of an answer, however slowly it comes; a part of it is none."""
+    parts, deadline = [], time.monotonic() + seconds
+    while part := response.read1(1_000_000):
+        parts.append(part)
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it took longer than {seconds:g} seconds")
+    if response.length:
+        raise OSError(f"the answer ended {response.length:,} bytes early")
+    return b"".join(parts)
 
 
 # An ONNX file
