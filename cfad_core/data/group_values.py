@@ -41,9 +41,11 @@ def moved_cells(groups: Groups, before: pd.Series[Any], codes: Codes, column: pd
     if not changed.any():
         return before
     cells = before.astype(object)
-    cells[changed] = _by_rank(groups, before, own, codes, column)[changed] if groups.cuts else [
-        stand_ins(groups, column)[groups.names[k]] for k in codes[changed]
-    ]  # fmt: skip
+    if groups.cuts:
+        cells[changed] = _by_rank(groups, before, own, codes, column)[changed]
+    else:
+        values = stand_ins(groups, column)
+        cells[changed] = [values[groups.names[k]] for k in codes[changed]]
     try:
         return cells.astype(column.dtype)
     except (TypeError, ValueError):  # the cells before are of another type

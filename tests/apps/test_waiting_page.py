@@ -95,6 +95,7 @@ def test_lists_say_that_it_waits(waiting: str) -> None:
     assert app.dataframe[0].value["status"].tolist() == ["waiting for scores"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sign", "meaning"), [(1.0, "anomalous"), (-1.0, "normal")])
 def test_scores_are_uploaded_confirmed_and_audited(sign: float, meaning: str, waiting: str, home: Path) -> None:
     app = upload(visit("2_Train.py", audit=waiting), answers(home, waiting, sign))

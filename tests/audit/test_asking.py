@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ TABLES: dict[str, tuple[Callable[[], pd.DataFrame], ColumnRoles, AuditConfig]] =
         PCA,
     ),
 }
+
+
+@cache
+def plain() -> PendingAudit:
+    return ask_audit(Tables.of(make_people(300, seed=0)), ROLES, PCA.replace(asked=ASKED))
 
 
 def by_own(result: AuditResult, method: str = "pca") -> Callable[[pd.DataFrame], Floats]:
@@ -121,6 +127,7 @@ def test_people_are_asked_about_as_they_are() -> None:
     pd.testing.assert_frame_equal(questions.batch.iloc[lines].reset_index(drop=True)[columns], judged)
 
 
+@pytest.mark.slow
 def test_nobody_can_know_the_ids_the_order_or_the_repeats() -> None:
     table = Tables.of(make_people(300, seed=0))
     first, second = (ask_audit(table, ROLES, PCA.replace(asked=ASKED)).questions for _ in range(2))
@@ -134,6 +141,7 @@ def test_nobody_can_know_the_ids_the_order_or_the_repeats() -> None:
     assert abs(halves[0] - halves[1]) < 6 * np.sqrt(is_person.mean() / len(is_person))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit_whatever_the_order_of_the_rows() -> None:
     table, config = make_people(300, seed=0), PCA.replace(asked=ASKED)
     found = [audit_detector(table, ROLES, lambda rows: rows["debt"], config) for _ in range(2)]
@@ -141,6 +149,7 @@ def test_the_same_seed_gives_the_same_audit_whatever_the_order_of_the_rows() -> 
     assert first == second
 
 
+@pytest.mark.slow
 def test_scores_with_an_index_are_put_in_order() -> None:
     config = PCA.replace(asked=ASKED)
     found = [
@@ -150,6 +159,7 @@ def test_scores_with_an_index_are_put_in_order() -> None:
     assert np.array_equal(found[0], found[1])
 
 
+@pytest.mark.slow
 def test_an_audit_needs_no_method_of_ours() -> None:
     config = PCA.replace(asked=ASKED, methods=())
     alone = audit_detector(make_people(300, seed=0), ROLES, lambda rows: rows["debt"], config)
@@ -158,6 +168,7 @@ def test_an_audit_needs_no_method_of_ours() -> None:
     assert alone.report("theirs").to_dict() == beside.report("theirs").to_dict()
 
 
+@pytest.mark.slow
 def test_true_twins_are_asked_about_where_they_are_known() -> None:
     data = generate_synthetic(3, n_train=400, n_test_normal=160, n_test_anomaly=20)
     roles = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
@@ -182,6 +193,7 @@ def test_ignored_columns_are_carried_along_if_they_are_needed() -> None:
         assert ((table["branch"] == row["branch"]) & (table["schooling"] == row["schooling"])).any()
 
 
+@pytest.mark.slow
 def test_a_column_of_scores_is_no_attribute_and_is_compared_with_the_answers() -> None:
     table = make_people(300, seed=0).assign(risk=lambda people: people["debt"] * 2.0)
     roles = dataclasses.replace(ROLES, score="risk")
@@ -243,6 +255,7 @@ def test_numbers_have_the_digits_of_their_column() -> None:
     assert batch["income"].dtype == np.float32
 
 
+@pytest.mark.slow
 def test_fewer_people_can_be_asked_about() -> None:
     tables = Tables.of(make_people(900, seed=0))
     all_of_them = ask_audit(tables, ROLES, PCA.replace(asked=ASKED))
@@ -287,5 +300,5 @@ def test_an_audit_that_cannot_wait_asks_nobody() -> None:
 )
 def test_a_function_must_give_one_finite_number_a_row(score: Callable[[pd.DataFrame], Any], message: str) -> None:
     with pytest.raises(InvalidDataError) as error:
-        audit_detector(make_people(300, seed=0), ROLES, score, PCA.replace(asked=ASKED))
+        scored(plain().questions, score)
     assert message in str(error.value)

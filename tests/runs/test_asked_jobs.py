@@ -21,6 +21,7 @@ from cfad_core.runs.model import ChosenThreshold
 from cfad_core.runs.store import Store
 from tests.runs.conftest import QUICK, ROLES, TABLE, TABLES, claim, put
 
+pytestmark = pytest.mark.slow
 CONFIG = QUICK.replace(methods=("pca",), asked=AskedDetector(name="theirs"))
 HIGH = AnswerForm("anomalous")
 
@@ -168,7 +169,6 @@ def test_a_finished_one_travels(store: Store, tmp_path: Path) -> None:
     assert not store.has_questions(again)
 
 
-@pytest.mark.slow
 def test_as_a_job_of_its_own(store: Store) -> None:
     audit = put(store, config=CONFIG)
     for expected in ("waiting", "done"):
