@@ -104,6 +104,7 @@ def test_tests_mirror_the_rooms() -> None:
     assert folders == set(ROOMS)
 
 
+@pytest.mark.slow
 def test_no_module_needs_itself() -> None:
     """No cycles of imports, also of those inside functions; those for types alone do not count."""
     modules = {f"cfad_core.{place_of(path)}".replace("/", ".").removesuffix(".__init__"): path for path in SOURCES}

@@ -79,6 +79,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "centre", entry)
 
 
+@pytest.mark.slow
 def test_it_is_audited_saved_and_scores_again(tmp_path: Path) -> None:
     recorder = Recorder()
     found = run_audit(make_people(300, seed=0), ROLES, CONFIG, recorder)

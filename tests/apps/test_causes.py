@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from cfad_core.apps.dashboard.causes import places_in, suggested_places, tiers_of
@@ -135,6 +136,7 @@ def test_roots_follow_from_names_after_any_change_of_roles(home: Path) -> None:
     assert chosen(app, ROOTS).value == ["age"]
 
 
+@pytest.mark.slow
 def test_choices_stay_when_roles_change(home: Path) -> None:
     app = to_train(visit())
     before = app.session_state["draft"].roles
@@ -173,6 +175,7 @@ def test_names_of_columns_are_shown_as_text(home: Path) -> None:
     assert "![x](http" not in chosen(app, ALONE).label + chosen(app, ALONE).help + chosen(app, ROOTS).help
 
 
+@pytest.mark.slow
 def test_running_again_with_a_time_order(done: tuple[str, str], home: Path) -> None:
     app = visit("3_Causal_graph.py", audit=done[0])
     chosen(app, ALONE).set_value(["schooling"]).run()

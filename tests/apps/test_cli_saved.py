@@ -46,6 +46,7 @@ def test_an_audit_is_saved(table: Path, say: Say, capsys: pytest.CaptureFixture[
     assert "outcome changes" in shown
 
 
+@pytest.mark.slow
 def test_saved_audits(done: tuple[str, str], tmp_path: Path, say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     audit, other = done
     assert audit in say("list")

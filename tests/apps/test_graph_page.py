@@ -80,6 +80,7 @@ def test_what_is_uncertain_about_the_graph(done: tuple[str, str], home: Path) ->
         assert ("alone carries" in said(app)) == (carrier is not None)
 
 
+@pytest.mark.slow
 def test_open_directions_are_shown_and_asked_for(done: tuple[str, str], home: Path) -> None:
     """Schooling and income, income and debt: straight lines with normal noise look the same from either end."""
     with Store(home) as store:
@@ -166,6 +167,7 @@ def test_running_again_with_a_ready_graph(done: tuple[str, str], home: Path) -> 
     assert child.parent == done[0]
 
 
+@pytest.mark.slow
 def test_a_ready_graph_can_be_added_to(done: tuple[str, str], home: Path) -> None:
     app = bring(visit("3_Causal_graph.py", audit=done[0]), "g.dot", "digraph { income -> debt; debt -> group }")
     assert "group affects nothing" in said(app)

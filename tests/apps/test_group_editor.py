@@ -130,6 +130,7 @@ def test_two_groups_look_as_before(home: Path) -> None:
     assert kept(app).sensitive == "gender"
 
 
+@pytest.mark.slow
 def test_all_values_are_suggested_and_merged_by_hand(home: Path) -> None:
     app = data_page()
     type_into(app, "role", {0: "sensitive", 1: "feature"})

@@ -158,6 +158,7 @@ def test_the_saved_threshold_is_used(several: tuple[str, str], home: Path) -> No
     pd.testing.assert_frame_equal(table_with(app, "above median"), metrics_shown(report.metrics_at(value)))
 
 
+@pytest.mark.slow
 def test_groups_are_compared_with_a_reference(home: Path) -> None:
     region = Attribute("region", groups=("north", "south", "east"), reference="north")
     roles = ColumnRoles((region,), ignore=("group", "fraud"))

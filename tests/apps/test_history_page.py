@@ -39,6 +39,7 @@ def test_the_empty_state_says_which_command_adds_a_batch(done: tuple[str, str]) 
     assert app.button(key=f"batch-measure-{done[0]}").disabled
 
 
+@pytest.mark.slow
 def test_batches_and_their_alarms_are_shown(done: tuple[str, str], home: Path) -> None:
     add(home, done[0], "march.csv")
     add(home, done[0], HOSTILE, income=3.0, month=4)

@@ -31,6 +31,7 @@ from tests.apps.pages import (
 from tests.paper.test_reproduction import Pretender
 
 
+@pytest.mark.slow
 def test_methods_are_shown_by_tick_box(done: tuple[str, str]) -> None:
     app = visit("8_Methods.py", audit=done[0])
     assert list(app.dataframe[0].value.index) == [label_of(method) for method in METHODS]
@@ -109,6 +110,7 @@ def test_sensitivity_is_started_and_shown_on_the_page(done: tuple[str, str], hom
     assert f"run-fairness_weight-{done[0]}" not in {button.key for button in app.button}
 
 
+@pytest.mark.slow
 def test_missing_stored_results_are_reported(
     done: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

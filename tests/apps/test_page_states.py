@@ -51,6 +51,7 @@ def test_every_page_with_nothing_yet(home: Path, page: str) -> None:
     assert [box.value for box in app.info] == [expected.get(page, "There is no audit to show yet.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_with_a_finished_audit(done: tuple[str, str], page: str) -> None:
     for audit in done:

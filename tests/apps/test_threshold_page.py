@@ -22,6 +22,7 @@ from tests.apps.pages import (
 )
 
 
+@pytest.mark.slow
 def test_moving_and_saving_the_threshold(done: tuple[str, str], home: Path) -> None:
     app = visit("6_Threshold.py", audit=done[0])
     before = {metric.label: metric.value for metric in app.metric}
@@ -99,6 +100,7 @@ def test_the_verdict_moves_with_the_threshold(done: tuple[str, str], home: Path)
     assert "Band: CFAD, lowest to highest of 4 subsamples" in said(app)
 
 
+@pytest.mark.slow
 def test_the_evidence_stands_under_the_number_and_moves_with_it(done: tuple[str, str], home: Path) -> None:
     with Store(home) as store:
         result = store.result(done[0])

@@ -107,6 +107,7 @@ def test_another_comparison_begins_with_all_its_groups(several: tuple[str, str])
     assert "another group of region" in said(app)
 
 
+@pytest.mark.slow
 def test_the_pages_are_about_the_two_groups(several: tuple[str, str], home: Path) -> None:
     three = several[0]
     with Store(home) as store:
@@ -225,6 +226,7 @@ def test_marks_in_the_address() -> None:
     assert (len(pairs_of(sex)), len(pairs_of(race)), pairs_of(both)) == (1, 3, [])
 
 
+@pytest.mark.slow
 def test_the_graph_is_seen_from_what_is_compared(several: tuple[str, str], home: Path) -> None:
     two = several[1]
     with Store(home) as store:

@@ -53,6 +53,7 @@ def debt(rows: pd.DataFrame) -> Floats:
 # What is read
 
 
+@pytest.mark.slow
 def test_answers_may_come_in_any_order_and_beside_the_rows() -> None:
     right = read(answered(debt))
     shuffled = answered(debt).sample(frac=1.0, random_state=0)

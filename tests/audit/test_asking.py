@@ -66,7 +66,12 @@ def ask_own(pending: PendingAudit) -> AuditResult:
     return answer_audit(pending, match_answers(pending.questions, lines, "anomalous", door="function"))
 
 
-@pytest.fixture(scope="module", params=TABLES)
+@pytest.fixture(
+    scope="module",
+    params=[
+        name if name in ("two groups", "a category") else pytest.param(name, marks=pytest.mark.slow) for name in TABLES
+    ],
+)
 def asked(request: pytest.FixtureRequest) -> PendingAudit:
     make, roles, config = TABLES[request.param]
     return ask_audit(Tables.of(make()), roles, config.replace(asked=ASKED))
@@ -217,6 +222,7 @@ def with_test(test: pd.DataFrame, roles: ColumnRoles = ROLES, **asked: Any) -> p
     return ask_audit(Tables.of(table, test), roles, config).questions.batch
 
 
+@pytest.mark.slow
 def test_the_test_table_may_have_other_columns_in_another_order() -> None:
     test = make_people(100, seed=1).assign(extra=1)
     batch = with_test(test[test.columns[::-1]])
@@ -229,6 +235,7 @@ def test_twins_have_values_of_the_table_also_where_nobody_judged_has_them() -> N
     assert set(with_test(test, merged)["group"]) <= {"a", "b", "c"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["text", "float32"])
 def test_the_test_tables_types_are_the_tables(kind: str) -> None:
     test = make_people(100, seed=1)
@@ -248,6 +255,7 @@ def test_columns_that_are_needed_must_be_in_every_table() -> None:
         ask_audit(Tables.of(table, test.assign(other=1)), roles, config)
 
 
+@pytest.mark.slow
 def test_numbers_have_the_digits_of_their_column() -> None:
     table = make_people(300, seed=0)
     table["income"] = table["income"].astype(np.float32)
@@ -285,6 +293,7 @@ def test_an_audit_that_cannot_wait_asks_nobody() -> None:
         run_audit(make_people(300, seed=0), ROLES, PCA.replace(asked=ASKED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score", "message"),
     [

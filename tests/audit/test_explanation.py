@@ -136,6 +136,7 @@ def test_parts_that_are_a_sum_add_up_to_the_score(everything: AuditResult) -> No
         np.testing.assert_allclose(found.parts.sum(axis=1), everything.scores[whose].factual, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_explanation_outlives_the_audit(everything: AuditResult, mixed: AuditResult, tmp_path: Path) -> None:
     for k, (result, table) in enumerate(((everything, make_people(40, seed=9)), (mixed, make_jobs(40, seed=9)))):
         save_audit(result, tmp_path / str(k))

@@ -30,6 +30,7 @@ def test_useless_detectors_are_called_out() -> None:
     assert "fair-because-useless" in codes(found)
 
 
+@pytest.mark.slow
 def test_a_graph_without_a_path_is_said_loudly() -> None:
     table = make_people(400, seed=4)
     cut = Knowledge(forbidden=(("group", "schooling"), ("group", "income"), ("group", "debt")))

@@ -48,6 +48,7 @@ def found_in(result: AuditResult) -> dict[str, object]:
     return summary(result) | {"seconds": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -20,6 +20,7 @@ from tests.audit.worlds import QUICK, ROLES, codes
 from tests.conftest import make_people
 
 
+@pytest.mark.slow
 def test_the_table_is_left_as_it_was() -> None:
     table = make_people(300, seed=1)
     before = table.copy()
@@ -48,6 +49,7 @@ def test_a_test_table_may_lack_what_is_ignored_but_nothing_else() -> None:
         run_audit(table, roles, QUICK, test=test.drop(columns="income"))
 
 
+@pytest.mark.slow
 def test_rows_outside_the_groups_are_left_out_and_counted() -> None:
     table = make_people(500, seed=6)
     table.loc[table.index[:40], "group"] = "c"
@@ -88,6 +90,7 @@ def test_one_against_all_and_cut_points(change: dict[str, Any], names: tuple[str
     assert json.loads(json.dumps(summary(found)))["roles"]["cut"] == change.get("cut")
 
 
+@pytest.mark.slow
 def test_columns_may_be_numbered() -> None:
     table = make_people(300, seed=8)
     table.columns = [0, 1, 2, 3, 4]

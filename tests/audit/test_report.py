@@ -85,6 +85,7 @@ def test_the_evidence_is_that_of_the_method(measured: AuditResult) -> None:
     assert report.verdict == report.verdict_at(report.threshold)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["result", "measured", "mixed", "everything"])
 def test_there_is_one_number(which: str, request: pytest.FixtureRequest) -> None:
     """The mean of each judged person's probability; and the groups' add up to it, by their judged people."""
@@ -180,6 +181,7 @@ def test_measuring_the_uncertainty_changes_nothing_else(mixed: AuditResult, tmp_
     assert summary(load_audit(tmp_path)) == summary(plain)
 
 
+@pytest.mark.slow
 def test_without_a_path_the_verdict_says_nothing_of_the_detector(tmp_path: Path) -> None:
     cut = Knowledge(forbidden=(("group", "schooling"), ("group", "income"), ("group", "debt")))
     found = run_audit(make_people(300, seed=4), ROLES, PCA.replace(knowledge=cut))

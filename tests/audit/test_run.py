@@ -104,6 +104,7 @@ def test_the_unit_of_measurement_does_not_matter(unit: float) -> None:
     assert np.median(moved) == pytest.approx(3.0, abs=0.2)
 
 
+@pytest.mark.slow
 def test_an_absurd_cell_does_not_break_the_audit() -> None:
     table = make_people(400, seed=4)
     test = make_people(100, seed=5)
@@ -231,6 +232,7 @@ def test_other_libraries_detectors_are_audited(tmp_path: Path) -> None:
             run_audit(make_people(500, seed=4), ROLES, pca, detectors={name: LocalOutlierFactor(novelty=True)})
 
 
+@pytest.mark.slow
 def test_scores_of_other_libraries_are_ranked(tmp_path: Path) -> None:
     config, foreign = QUICK.replace(methods=("pca", "lof-rank")), {"lof": LocalOutlierFactor(novelty=True)}
     found = run_audit(make_people(500, seed=4), ROLES, config, detectors=foreign)

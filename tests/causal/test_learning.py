@@ -129,6 +129,7 @@ def test_an_attribute_that_is_no_root_reaches_what_the_graph_says() -> None:
     assert np.array_equal(model.twins(x)[:, 1], x[:, 1])
 
 
+@pytest.mark.slow
 def test_rows_that_were_chosen_depend_on_the_attribute_without_being_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """S -> A <- C: among people with a usual A, S and C differ together. That makes S no cause of C."""
     rng = np.random.default_rng(3)

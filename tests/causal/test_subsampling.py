@@ -38,6 +38,7 @@ def models_of(x: Floats, splits: Splits, seed: int = 0, knowledge: Knowledge | N
     return learn_from_halves(learner, learner.learn(None, seed, QUIET)[1], splits, seed, QUIET)
 
 
+@pytest.mark.slow
 def test_a_warm_start_finds_what_a_cold_one_finds() -> None:
     x = draw_world(6000)
     splits = halve(len(x), 1)
@@ -68,6 +69,7 @@ def test_each_model_knows_its_own_half_only() -> None:
     np.testing.assert_allclose(gap, [4.0, -4.0], atol=0.4)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_models() -> None:
     x = mixed_rows(500)
     learner = prepare(x, mixed_columns())

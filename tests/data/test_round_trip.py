@@ -154,6 +154,7 @@ def test_legal_twins_keep_their_bits(names: list[str], special: str, way: Catego
     assert_same_bits(encoding.encode(encoding.decode(original, twins, found.rows).rows), original, encoding)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(kinds_of_columns, ways, st.integers(0, 2**31))
 def test_legal_twins_survive_a_csv_file(

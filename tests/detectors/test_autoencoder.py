@@ -42,6 +42,7 @@ def model() -> Autoencoder:
     return trained()
 
 
+@pytest.mark.slow
 def test_training_lowers_the_error_and_outliers_score_higher() -> None:
     recorder = Recorder()
     detector = trained(progress=recorder)

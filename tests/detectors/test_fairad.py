@@ -184,6 +184,7 @@ def test_each_group_comes_near_the_target() -> None:
     assert far("groups") < 0.5 * far("lots")
 
 
+@pytest.mark.slow
 def test_outliers_score_higher() -> None:
     x = np.random.default_rng(0).normal(size=(900, 5))
     detector = fitted(training_rows(x[:600]), **TRAINED)

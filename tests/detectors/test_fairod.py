@@ -151,6 +151,7 @@ def trained_scores(*candidates: tuple[float, float]) -> np.ndarray:
     return fitted(steps=150, candidates=candidates).anomaly_score(noisier_group().x)
 
 
+@pytest.mark.slow
 def test_scores_follow_the_group_less() -> None:
     def followed(*candidates: tuple[float, float]) -> float:
         return abs(float(np.corrcoef(trained_scores(*candidates), noisier_group().sensitive)[0, 1]))

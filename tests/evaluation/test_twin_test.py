@@ -192,6 +192,7 @@ def test_wrong_twins_in_one_of_three_groups_are_found() -> None:
     assert [name for name, _ in found.columns] == ["income"]
 
 
+@pytest.mark.slow
 def test_twins_are_compared_with_people_of_their_own_state() -> None:
     """Two attributes as one code: income differs between the groups of the second, which twins of the first keep."""
     people = draw(4000, seed=22)

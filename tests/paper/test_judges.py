@@ -90,6 +90,7 @@ def test_every_judge_judges_every_method(audited: AuditResult, world: SyntheticD
     assert without["pca"].ratios_at(0.0)[TWINS] is None  # an audit that was told the truth has no judges
 
 
+@pytest.mark.slow
 def test_additive_twins_are_of_another_model_in_the_audits_units(audited: AuditResult, world: SyntheticData) -> None:
     former = learn_former(audited, world.train, Progress())
     people = audited.people.factual
