@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -184,6 +185,32 @@ def load_audit(folder: Path) -> AuditResult:
         raise InvalidArtifactError(f"The audit in '{folder}' is damaged: {error}") from error
 
 
+class _SavedJudges(Sequence[CausalModel]):
+    """The causal models that judged an audit, read from its folder when they are needed: they are large.
+
+    Parameters
+    ----------
+    count : how many they are
+    """
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._folder, self._count = folder, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> CausalModel: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[CausalModel]: ...
+    def __getitem__(self, place: int | slice) -> CausalModel | Sequence[CausalModel]:
+        return self._models[place]
+
+    @cached_property
+    def _models(self) -> tuple[CausalModel, ...]:
+        return load_judges(self._folder)
+
+
 def load_judges(folder: Path) -> tuple[CausalModel, ...]:
     """The causal models that judged an audit; none if they were not saved with it.
 
@@ -243,6 +270,7 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
             n_train=text["n_train"],
             n_train_normal=text["n_train_normal"],
         ),
+        judge_models=_SavedJudges(folder, text.get("judge_models", 0)),
         asked=None if text.get("asked") is None else AnswerRecord.from_dict(text["asked"]),
         slices={method: MethodSlices.from_dict(found) for method, found in text.get("slices", {}).items()},
     )

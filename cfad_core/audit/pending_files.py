@@ -22,7 +22,7 @@ from safetensors.numpy import load_file
 
 from cfad_core.audit.answers import Answers, Door, read_answers
 from cfad_core.audit.asking import PendingAudit
-from cfad_core.audit.folder import load_audit, load_judges, save_audit
+from cfad_core.audit.folder import load_audit, save_audit
 from cfad_core.audit.questions import AskedNumbers, Questions
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability_files import save_arrays
@@ -107,8 +107,7 @@ def load_pending(folder: Path) -> PendingAudit:
         If the folder holds no questions, or damaged ones.
     """
     questions = load_questions(folder)
-    result = dataclasses.replace(load_audit(folder / FOLDER), judge_models=load_judges(folder / FOLDER))
-    return PendingAudit(result, questions)
+    return PendingAudit(load_audit(folder / FOLDER), questions)
 
 
 def load_questions(folder: Path) -> Questions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -122,8 +123,7 @@ class AuditResult:
     provenance : what it was made from
     slices : by method, subgroups that nobody asked for; empty in audits from before they were looked for
     asked : of an audit of a detector outside this program, how it answered
-    judge_models : the causal models that judged, while they are at hand: of an audit that was loaded, ``load_judges``
-        reads them when new rows need them
+    judge_models : the causal models that judged; none in audits from before they were saved
     view : what of it is seen; None: all of it
     """
 
@@ -143,7 +143,7 @@ class AuditResult:
     provenance: Provenance
     slices: dict[str, MethodSlices] = field(default_factory=dict)
     asked: AnswerRecord | None = None
-    judge_models: tuple[CausalModel, ...] = ()
+    judge_models: Sequence[CausalModel] = ()
     view: View | None = None
 
     @cached_property

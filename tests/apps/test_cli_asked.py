@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import http.server
-import io
 import json
-import socketserver
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
-import psutil
 import pytest
 
 from cfad_core.apps import cli
 from cfad_core.audit.folder import load_audit
 from cfad_core.runs.store import Store
 from tests.apps.commands import audit_arguments
+from tests.apps.servers import answering
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home", "quick_presets")]
 SCORER = """
@@ -104,39 +98,6 @@ def test_a_command_says_the_same_as_files(table: Path, scorer: Path, tmp_path: P
     assert found.door == "command"
 
 
-@contextmanager
-def answering(kind: str, body: str | None = None, status: int = 200) -> Iterator[str]:
-    """A server that scores what is sent to it, or says ``body``."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            sent = self.rfile.read(int(self.headers["Content-Length"]))
-            text = body
-            if text is None:
-                rows = pd.read_csv(io.BytesIO(sent))
-                scored = rows[["row_id"]].assign(score=-rows["debt"])
-                text = scored.to_json(orient="records") if kind.endswith("json") else scored.to_csv(index=False)
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            if status == 302:
-                self.send_header("Location", "http://localhost:1/elsewhere")
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.HTTPServer(("localhost", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://localhost:{server.server_port}/score"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 @pytest.mark.parametrize("kind", ["text/csv", "application/json"])
 def test_an_address_is_asked(kind: str, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "audit"
@@ -146,26 +107,6 @@ def test_an_address_is_asked(kind: str, table: Path, tmp_path: Path) -> None:
     found = load_audit(out).asked
     assert found is not None
     assert (found.door, found.high_means) == ("address", "normal")
-
-
-@pytest.mark.parametrize(
-    ("kind", "body", "status", "message"),
-    [
-        ("text/plain", "no such model", 500, "answered with status 500: no such model"),
-        ("text/plain", "", 302, "answered with status 302"),
-        ("application/json", "{", 200, "JSON that is no list of objects with 'row_id' and a score"),
-        ("application/json", '[{"a": 1}]', 200, "Expected the column 'row_id'"),
-        ("text/csv", "row_id,score\nr1,2\n", 200, "ids are missing"),
-    ],
-)
-def test_what_an_address_answers_may_be_wrong(
-    kind: str, body: str, status: int, message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with answering(kind, body, status) as address:
-        typed = ("--out", tmp_path / "audit", "--score-address", address, "--high-means", "normal", *FEW)
-        assert cli.main(audit_arguments(table, *typed)) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "audit").exists()
 
 
 @pytest.mark.parametrize(
@@ -204,69 +145,13 @@ def test_what_a_score_means_must_be_said(table: Path, tmp_path: Path, capsys: py
     assert "--high-means anomalous, or normal" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("script", "seconds", "message"),
-    [
-        ("import sys; sys.exit('the model is missing')", "60", "ended with exit code 1: the model is missing"),
-        ("", "60", "ended well, but wrote no file {out}"),
-        ("import time; time.sleep(60)", "0.5", "took longer than 0.5 seconds"),
-        ("import sys; open(sys.argv[2], 'w').write('row_id,score\\nr0,1\\n')", "60", "ids are missing"),
-    ],
-)
-def test_a_command_that_fails_is_explained(
-    script: str, seconds: str, message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_that_fails_leaves_no_audit(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.py"
-    path.write_text(script)
-    typed = ("--score-command", command(path), "--high-means", "normal", "--score-seconds", seconds)
-    assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed, *FEW)) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "audit").exists()
-
-
-def test_a_command_that_takes_too_long_leaves_nothing_running(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    mark = "31.4159"
-    typed = ("--score-command", f"sh -c 'sleep {mark} & sleep {mark}' {{in}} {{out}}", "--score-seconds", "0.5")
-    code = cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed, "--high-means", "normal", *FEW))
-    assert code == 2
-    assert "took longer than 0.5 seconds" in capsys.readouterr().err
-    assert not [one for one in psutil.process_iter(["cmdline"]) if mark in (one.info["cmdline"] or [])]
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (b"nothing of the kind\r\n\r\n", "could not be asked for scores"),
-        (
-            b"HTTP/1.0 200 OK\r\nContent-Length: 1000\r\nContent-Type: text/csv\r\n\r\nrow_id,score\n",
-            "ended 987 bytes early",
-        ),
-    ],
-)
-def test_what_is_no_server_is_explained(
-    answer: bytes, message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Raw(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            self.request.recv(65_536)
-            self.wfile.write(answer)
-
-    with socketserver.TCPServer(("localhost", 0), Raw) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://localhost:{server.server_address[1]}"
-        typed = ("--score-address", address, "--high-means", "normal", *FEW)
-        assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed)) == 2
-        server.shutdown()
-    said = capsys.readouterr().err
-    assert message in said or "Connection reset" in said  # it closes before it has heard all
-
-
-def test_a_command_that_is_not_there(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    typed = ("--score-command", "no-such-program {in} {out}", "--high-means", "normal", *FEW)
+    path.write_text("import sys; sys.exit('the model is missing')")
+    typed = ("--score-command", command(path), "--high-means", "normal", *FEW)
     assert cli.main(audit_arguments(table, "--out", tmp_path / "audit", *typed)) == 2
-    assert "The command 'no-such-program' cannot be started" in capsys.readouterr().err
+    assert "error: The command ended with exit code 1: the model is missing" in capsys.readouterr().err
+    assert not (tmp_path / "audit").exists()
 
 
 def test_answers_to_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -43,7 +43,7 @@ class Older:
 
 def write_two_groups(result: AuditResult, folder: Path) -> None:
     """Write an audit of two groups as a program would have that knew no more: schema 5."""
-    save_audit(result, folder)
+    save_audit(replace(result, judge_models=()), folder)
     text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
     del text["comparisons"]
     (groups,) = text["encoding"].pop("attributes")

@@ -167,7 +167,8 @@ def ask_address(questions: Questions, address: str, seconds: float) -> pd.DataFr
         with opener.open(request, timeout=seconds) as response:
             kind, content = response.headers.get_content_type(), _read(response, seconds)
     except urllib.error.HTTPError as error:
-        said = _last_words(error.read(_LAST))
+        with error:
+            said = _last_words(error.read(_LAST))
         raise CfadError(f"{address} answered with status {error.code}" + (f": {said}" if said else ".")) from error
     except (OSError, ValueError, http.client.HTTPException) as error:  # also time-outs
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
