@@ -30,6 +30,7 @@ from tests.audit.worlds import CROSSED, JOBS, PCA, ROLES, THREE, codes, make_cro
 from tests.conftest import make_people
 
 ASKED = AskedDetector(name="theirs")
+PLAIN = PCA.replace(subsamples=0)  # of two judges
 
 TABLES: dict[str, tuple[Callable[[], pd.DataFrame], ColumnRoles, AuditConfig]] = {
     "two groups": (lambda: make_people(400, seed=1), ROLES, PCA),
@@ -135,7 +136,7 @@ def test_people_are_asked_about_as_they_are() -> None:
 @pytest.mark.slow
 def test_nobody_can_know_the_ids_the_order_or_the_repeats() -> None:
     table = Tables.of(make_people(300, seed=0))
-    first, second = (ask_audit(table, ROLES, PCA.replace(asked=ASKED)).questions for _ in range(2))
+    first, second = (ask_audit(table, ROLES, PLAIN.replace(asked=ASKED)).questions for _ in range(2))
     assert first.rows == second.rows
     assert not set(first.batch["row_id"]) & set(second.batch["row_id"])
     assert first.batch["row_id"].is_unique
@@ -148,7 +149,7 @@ def test_nobody_can_know_the_ids_the_order_or_the_repeats() -> None:
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit_whatever_the_order_of_the_rows() -> None:
-    table, config = make_people(300, seed=0), PCA.replace(asked=ASKED)
+    table, config = make_people(300, seed=0), PLAIN.replace(asked=ASKED)
     found = [audit_detector(table, ROLES, lambda rows: rows["debt"], config) for _ in range(2)]
     first, second = (summary(result) | {"seconds": 0} for result in found)
     assert first == second
@@ -156,7 +157,7 @@ def test_the_same_seed_gives_the_same_audit_whatever_the_order_of_the_rows() -> 
 
 @pytest.mark.slow
 def test_scores_with_an_index_are_put_in_order() -> None:
-    config = PCA.replace(asked=ASKED)
+    config = PLAIN.replace(asked=ASKED)
     found = [
         audit_detector(make_people(300, seed=0), ROLES, score, config).scores["theirs"].factual
         for score in (lambda rows: rows["debt"], lambda rows: rows["debt"].sort_values())
@@ -166,9 +167,9 @@ def test_scores_with_an_index_are_put_in_order() -> None:
 
 @pytest.mark.slow
 def test_an_audit_needs_no_method_of_ours() -> None:
-    config = PCA.replace(asked=ASKED, methods=())
+    config = PLAIN.replace(asked=ASKED, methods=())
     alone = audit_detector(make_people(300, seed=0), ROLES, lambda rows: rows["debt"], config)
-    beside = audit_detector(make_people(300, seed=0), ROLES, lambda rows: rows["debt"], PCA.replace(asked=ASKED))
+    beside = audit_detector(make_people(300, seed=0), ROLES, lambda rows: rows["debt"], PLAIN.replace(asked=ASKED))
     assert list(alone.scores) == ["theirs"]
     assert alone.report("theirs").to_dict() == beside.report("theirs").to_dict()
 
@@ -178,7 +179,7 @@ def test_true_twins_are_asked_about_where_they_are_known() -> None:
     data = generate_synthetic(3, n_train=400, n_test_normal=160, n_test_anomaly=20)
     roles = ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1")
     tables = Tables.of(data.train, data.test, data.test_counterfactual)
-    result = ask_own(ask_audit(tables, roles, PCA.replace(asked=ASKED)))
+    result = ask_own(ask_audit(tables, roles, PLAIN.replace(asked=ASKED)))
     mine, own = result.report("theirs"), result.report("pca")
     assert mine.scores.truth is not None
     assert own.scores.truth is not None
@@ -190,7 +191,7 @@ def test_ignored_columns_are_carried_along_if_they_are_needed() -> None:
     table = make_people(300, seed=0).assign(branch=lambda people: [f"b{k % 7}" for k in range(len(people))])
     roles = dataclasses.replace(ROLES, ignore=("branch",))
     asked = AskedDetector(name="theirs", carried=("branch",))
-    config = PCA.replace(asked=asked, knowledge=Knowledge(roots=("schooling",)))
+    config = PLAIN.replace(asked=asked, knowledge=Knowledge(roots=("schooling",)))
     questions = ask_audit(Tables.of(table), roles, config).questions
     assert "branch" in questions.batch
     seen = questions.batch.iloc[:: len(questions.batch) // 50]
@@ -202,7 +203,7 @@ def test_ignored_columns_are_carried_along_if_they_are_needed() -> None:
 def test_a_column_of_scores_is_no_attribute_and_is_compared_with_the_answers() -> None:
     table = make_people(300, seed=0).assign(risk=lambda people: people["debt"] * 2.0)
     roles = dataclasses.replace(ROLES, score="risk")
-    config = PCA.replace(asked=ASKED)
+    config = PLAIN.replace(asked=ASKED)
     same = audit_detector(table, roles, lambda rows: rows["debt"] * 2.0, config)
     other = audit_detector(table, roles, lambda rows: rows["debt"] * 2.1, config)
     assert "risk" not in {variable.name for variable in same.encoding.variables}
@@ -218,7 +219,7 @@ def test_a_column_of_scores_is_no_attribute_and_is_compared_with_the_answers() -
 def with_test(test: pd.DataFrame, roles: ColumnRoles = ROLES, **asked: Any) -> pd.DataFrame:
     """The rows to score where the people to judge are in a table of their own."""
     table = make_three(500, seed=0) if roles is not ROLES else make_people(300, seed=0)
-    config = PCA.replace(asked=ASKED.replace(**asked))
+    config = PLAIN.replace(asked=ASKED.replace(**asked))
     return ask_audit(Tables.of(table, test), roles, config).questions.batch
 
 
@@ -250,7 +251,7 @@ def test_columns_that_are_needed_must_be_in_every_table() -> None:
     test = make_people(100, seed=1)
     roles = dataclasses.replace(ROLES, ignore=("branch",))
     table = make_people(300, seed=0).assign(branch="x")
-    config = PCA.replace(asked=ASKED.replace(carried=("branch",)))
+    config = PLAIN.replace(asked=ASKED.replace(carried=("branch",)))
     with pytest.raises(InvalidDataError, match="The test table lacks the column 'branch'"):
         ask_audit(Tables.of(table, test.assign(other=1)), roles, config)
 
@@ -259,15 +260,15 @@ def test_columns_that_are_needed_must_be_in_every_table() -> None:
 def test_numbers_have_the_digits_of_their_column() -> None:
     table = make_people(300, seed=0)
     table["income"] = table["income"].astype(np.float32)
-    batch = ask_audit(Tables.of(table), ROLES, PCA.replace(asked=ASKED)).questions.batch
+    batch = ask_audit(Tables.of(table), ROLES, PLAIN.replace(asked=ASKED)).questions.batch
     assert batch["income"].dtype == np.float32
 
 
 @pytest.mark.slow
 def test_fewer_people_can_be_asked_about() -> None:
     tables = Tables.of(make_people(900, seed=0))
-    all_of_them = ask_audit(tables, ROLES, PCA.replace(asked=ASKED))
-    some = ask_audit(tables, ROLES, PCA.replace(asked=ASKED.replace(people=100)))
+    all_of_them = ask_audit(tables, ROLES, PLAIN.replace(asked=ASKED))
+    some = ask_audit(tables, ROLES, PLAIN.replace(asked=ASKED.replace(people=100)))
     assert len(some.result.people.judged) == 100
     assert some.questions.rows < all_of_them.questions.rows
 
@@ -277,9 +278,9 @@ def test_fewer_people_can_be_asked_about() -> None:
     [
         (PCA, "Expected a detector to ask in the settings ('asked'); got none. Name one."),
         (preset("paper", asked=ASKED), "the paper's twins need not be. Use preset fast."),
-        (PCA.replace(asked=AskedDetector(name="pca")), "A detector of your own needs a name"),
-        (PCA.replace(asked=AskedDetector(name="a/b")), "A detector of your own needs a name"),
-        (PCA.replace(asked=AskedDetector(carried=("debt",))), "'debt' is not. Ignore it, or do not carry it"),
+        (PLAIN.replace(asked=AskedDetector(name="pca")), "A detector of your own needs a name"),
+        (PLAIN.replace(asked=AskedDetector(name="a/b")), "A detector of your own needs a name"),
+        (PLAIN.replace(asked=AskedDetector(carried=("debt",))), "'debt' is not. Ignore it, or do not carry it"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(config: AuditConfig, message: str) -> None:
@@ -290,7 +291,7 @@ def test_what_cannot_be_asked_is_refused(config: AuditConfig, message: str) -> N
 
 def test_an_audit_that_cannot_wait_asks_nobody() -> None:
     with pytest.raises(InvalidConfigError, match="use audit_detector, or ask_audit and answer_audit"):
-        run_audit(make_people(300, seed=0), ROLES, PCA.replace(asked=ASKED))
+        run_audit(make_people(300, seed=0), ROLES, PLAIN.replace(asked=ASKED))
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from cfad_core.runs.store import Store
 from tests.runs.conftest import QUICK, ROLES, TABLE, TABLES, claim, put
 
 pytestmark = pytest.mark.slow
-CONFIG = QUICK.replace(methods=("pca",), asked=AskedDetector(name="theirs"))
+CONFIG = QUICK.replace(methods=("pca",), subsamples=0, asked=AskedDetector(name="theirs"))
 HIGH = AnswerForm("anomalous")
 
 
