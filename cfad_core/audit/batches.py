@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.batch import Batch, ComparisonBatch, MethodBatch, VariableFit
-from cfad_core.audit.comparisons import Comparison, Plan, view_of
-from cfad_core.audit.judging import UNSEEN, draws_of, most_judged, sample_of
+from cfad_core.audit.checks import overlapping
+from cfad_core.audit.comparisons import Comparison, view_of
+from cfad_core.audit.judging import UNSEEN, by_method, draws_of, most_judged, sample_of, twins_by_all
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import Scorer, encode_people
@@ -24,7 +25,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.formats import SMALLEST_GROUP
 from cfad_core.core.progress import Progress, Silent
-from cfad_core.core.states import Codes, States
+from cfad_core.core.states import Codes
 from cfad_core.core.threads import one_thread
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.tables import digest
@@ -94,11 +95,20 @@ class _Measuring:
         scorer = Scorer(self.methods, result.detectors, Silent(progress, STAGE))
         rng = np.random.default_rng([result.config.seed, 3])
         self.judged = sample_of(np.arange(len(people)), most_judged(result.plan), rng).astype(np.int64)
-        models, first = (
-            (judges, 0) if judges else ([result.model], UNSEEN)
-        )  # detectors score with the own model's first
-        self.twin_scores = _twin_scores(models, first, people[self.judged], result.plan, scorer, progress)
+        self.twin_scores = self._judge(scorer)
         self.scores = scorer(people)
+
+    def _judge(self, scorer: Scorer) -> dict[str, Floats]:
+        """By method, scores (R, moves, m) of the judged people's twins."""
+        plan, judged = self.result.plan, self.people[self.judged]
+        # of the audit's own model, whose first twins detectors score with
+        models, first = (self.judges, 0) if self.judges else ([self.result.model], UNSEEN)
+        draws = 1 if all(isinstance(model, AdditiveModel) for model in models) else draws_of(len(models))
+        found = []
+        for twins in twins_by_all(models, judged, plan, draws, first):
+            found.append(scorer(twins))
+            self.progress.tick(STAGE, len(found), len(models) * draws)
+        return by_method(found, len(plan.moves), len(judged))
 
     def through(self, comparison: Comparison) -> ComparisonBatch:
         """All of it through one comparison."""
@@ -144,28 +154,6 @@ class _Measuring:
         )
         stability = audited.stability if self.judges else None
         return MethodReport(method, label_of(method), scores.seen(view, self.judged), basis, stability)
-
-
-def _twin_scores(
-    models: Sequence[CausalModel], first: int, people: Floats, plan: Plan, score: Scorer, progress: Progress
-) -> dict[str, Floats]:
-    """By method, scores (R, moves, m) of twins of people (m, d) by all models, as ``judge_people`` makes them.
-
-    Parameters
-    ----------
-    first : of a person's possible twins, by each model
-    """
-    drawn = any(not isinstance(model, AdditiveModel) for model in models)
-    draws, moves = draws_of(len(models)) if drawn else 1, range(len(plan.moves))
-    state, found = plan.states.of_codes(people[:, 0]), []
-    for b, model in enumerate(models):
-        twins_of = model.possible_twins(people)
-        for draw in range(draws):
-            worlds = [twins_of(first + draw, to=plan.targets(state, move, b * draws + draw)) for move in moves]
-            found.append(score(np.concatenate(worlds)))
-            progress.tick(STAGE, len(found), len(models) * draws)
-    shape = (len(found), len(moves), len(people))
-    return {method: np.concatenate([one[method] for one in found]).reshape(shape) for method in score.methods}
 
 
 # Tests of the causal model
@@ -233,34 +221,7 @@ def _twin_test(result: AuditResult, people: Floats, comparison: Comparison, prog
     twins = np.concatenate([twins_of(0, to=plan.targets(state, move)) for move in comparison.moves])
     real = people
     if checks.kept:
-        stays = _overlap(result.model, people, twins, checks.kept, plan, comparison)
-        real, twins = people[stays[0]], twins[stays[1]]
+        with one_thread():
+            shares = group_probability(result.model.layout, checks.kept, people, people)
+        twins, real = overlapping(twins, people, shares, plan.states, comparison, result.model.seed)
     return twin_test(twins, real, result.encoding.column_variables, result.config.seed, progress)
-
-
-def _overlap(
-    model: StructuralModel,
-    people: Floats,
-    twins: Floats,
-    kept: tuple[str, ...],
-    plan: Plan,
-    comparison: Comparison,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Who of the people (n, d), and of their twins (moves * n, d), stays in the twin test."""
-    rng, codes, copies = np.random.default_rng([model.seed, 7]), plan.states.of_codes, len(comparison.moves)
-    with one_thread():
-        shares = _shares_alike(group_probability(model.layout, kept, people, people), plan.states, comparison)
-    own = np.arange(len(people))
-    stays = rng.random(len(people)) < 1.0 - shares[own, codes(people[:, 0])]
-    if copies == 1:  # person and twin stay together
-        return stays, stays
-    target = shares[np.tile(own, copies), codes(twins[:, 0])]
-    return stays, rng.random(len(twins)) < target
-
-
-def _shares_alike(shares: Floats, states: States, comparison: Comparison) -> Floats:
-    """Of probabilities (n, states), those among states that differ in the compared attribute alone, (n, states)."""
-    others = np.delete(states.levels, comparison.attributes[0], axis=1)
-    alike = (others[:, None] == others[None]).all(axis=2).astype(np.float64)  # (states, states)
-    found: Floats = shares / np.maximum(shares @ alike, 1e-300)
-    return found

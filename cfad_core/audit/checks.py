@@ -158,19 +158,28 @@ def _twin_test(
     """
     people, twins = tested.factual, tested.twins[list(comparison.moves)].reshape(-1, tested.factual.shape[1])
     if kept:
-        codes, rng = tested.plan.states.of_codes, np.random.default_rng([seed, 7])
-        (s,) = comparison.attributes
-        shares = _shares_alike(tested.learner.group_probability(kept, people), tested.plan.states, s)
-        own, copies = np.arange(len(people)), len(comparison.moves)
-        draws = rng.random(len(people))
-        stays = draws < 1.0 - shares[own, codes(people[:, 0])]
-        if copies == 1:  # person and twin stay together
-            twins = twins[stays]
-        else:
-            target = shares[np.tile(own, copies), codes(twins[:, 0])]
-            twins = twins[rng.random(len(twins)) < target]
-        people = people[stays]
+        shares = tested.learner.group_probability(kept, people)
+        twins, people = overlapping(twins, people, shares, tested.plan.states, comparison, seed)
     return twin_test(twins, people, tested.variables, seed, progress)
+
+
+def overlapping(
+    twins: Floats, people: Floats, shares: Floats, states: States, comparison: Comparison, seed: int
+) -> tuple[Floats, Floats]:
+    """Those of the twins (moves * n, d) and of the people (n, d) who stay in a twin test, by overlap weights.
+
+    Parameters
+    ----------
+    shares : (n, states), the probability of each state, given what twins keep
+    """
+    (s,) = comparison.attributes
+    shares, rng = _shares_alike(shares, states, s), np.random.default_rng([seed, 7])
+    own, copies = np.arange(len(people)), len(comparison.moves)
+    stays = rng.random(len(people)) < 1.0 - shares[own, states.of_codes(people[:, 0])]
+    if copies == 1:  # person and twin stay together
+        return twins[stays], people[stays]
+    target = shares[np.tile(own, copies), states.of_codes(twins[:, 0])]
+    return twins[rng.random(len(twins)) < target], people[stays]
 
 
 def _shares_alike(shares: Floats, states: States, attribute: int) -> Floats:

@@ -88,26 +88,41 @@ def judge_people(
     found: list[dict[str, Floats]] = []
     returned: list[dict[str, Floats]] = []
     by_same: list[dict[str, Floats]] = []
-    steps = len(models) * draws
-    for b, model in enumerate(models):
-        twins_of = model.possible_twins(judged)
-        for draw in range(draws):
-            worlds = [twins_of(draw, to=plan.targets(state, move, b * draws + draw)) for move in moves]
-            # all at once: detectors score blocks of rows
-            found.append(score(np.concatenate(worlds), np.tile(people, len(worlds))))
-            progress.tick(STAGE, len(found), steps)
-        if b % 2 == 0 and b + 1 < len(models):
-            for twins in _some_twins(model, judged[went], plan, turn=b // 2):
-                back = state[went]
-                returned.append(score(models[b + 1].twins(twins, to=back), people[went]))
-                by_same.append(score(model.twins(twins, to=back), people[went]))
+    for twins in twins_by_all(models, judged, plan, draws):
+        found.append(score(twins, np.tile(people, len(moves))))
+        progress.tick(STAGE, len(found), len(models) * draws)
+    for turn, (model, other) in enumerate(zip(models[0::2], models[1::2], strict=False)):
+        for twins in _some_twins(model, judged[went], plan, turn):
+            back = state[went]
+            returned.append(score(other.twins(twins, to=back), people[went]))
+            by_same.append(score(model.twins(twins, to=back), people[went]))
+            progress.check(STAGE)
     return Judgement(
         people=people.astype(np.int64),
-        twin_scores=_by_method(found, len(moves), len(judged)),
+        twin_scores=by_method(found, len(moves), len(judged)),
         went=went.astype(np.int64),
-        returned=_by_method(returned, len(plan.comparisons), len(went)),
-        returned_by_same=_by_method(by_same, len(plan.comparisons), len(went)),
+        returned=by_method(returned, len(plan.comparisons), len(went)),
+        returned_by_same=by_method(by_same, len(plan.comparisons), len(went)),
     )
+
+
+def twins_by_all(
+    models: Sequence[CausalModel], people: Floats, plan: Plan, draws: int, first: int = 0
+) -> Iterator[Floats]:
+    """Twins (moves * m, d) of people (m, d), draw by draw and model by model, those of every move below each other.
+
+    All moves at once, as detectors score blocks of rows.
+
+    Parameters
+    ----------
+    first : of a person's possible twins, by each model
+    """
+    state = plan.states.of_codes(people[:, 0])
+    for b, model in enumerate(models):
+        twins_of = model.possible_twins(people)
+        for draw in range(draws):
+            to = [plan.targets(state, move, b * draws + draw) for move in range(len(plan.moves))]
+            yield np.concatenate([twins_of(first + draw, to=target) for target in to])
 
 
 def _some_twins(model: CausalModel, people: Floats, plan: Plan, turn: int) -> Iterator[Floats]:
@@ -117,7 +132,7 @@ def _some_twins(model: CausalModel, people: Floats, plan: Plan, turn: int) -> It
         yield twins_of(0, to=plan.in_turn(state, comparison, turn))
 
 
-def _by_method(found: Sequence[dict[str, Floats]], parts: int, people: int) -> dict[str, Floats]:
+def by_method(found: Sequence[dict[str, Floats]], parts: int, people: int) -> dict[str, Floats]:
     """Scores (k, parts, people) of each method, which are given one part after the other, in pieces of any size."""
     return {
         method: np.concatenate([one[method] for one in found]).reshape(-1, parts, people)
