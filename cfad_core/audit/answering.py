@@ -22,11 +22,10 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AskedDetector, AuditConfig
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.progress import Progress
+from cfad_core.data.columns import too_large
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.adapter import Meaning
-
-_LARGEST = 1e100  # beyond, a score is as good as infinite
 
 
 def answer_audit(pending: PendingAudit, answers: Answers, progress: Progress | None = None) -> AuditResult:
@@ -137,7 +136,10 @@ def scored(questions: Questions, score: Callable[[pd.DataFrame], Any]) -> Floats
         lines = lines.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidDataError(f"Expected numbers as scores; got values such as {lines.ravel()[:1]!r}.") from error
-    if lines.shape != (len(batch),) or not (np.abs(lines) < _LARGEST).all():
-        came = f"an array of shape {lines.shape}" if lines.shape != (len(batch),) else "some that are infinite or nan"
-        raise InvalidDataError(f"Expected one finite score for each of {len(batch):,} rows; got {came}.")
+    if lines.shape != (len(batch),):
+        raise InvalidDataError(
+            f"Expected one score for each of {len(batch):,} rows; got an array of shape {lines.shape}."
+        )
+    if not np.isfinite(lines).all() or too_large(pd.Series(lines)).any():
+        raise InvalidDataError("Expected a finite score for each row; got some that are infinite or nan.")
     return lines

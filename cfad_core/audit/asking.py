@@ -66,7 +66,7 @@ def ask_audit(
     recorder = Recorder(asked.name)
     found = audit_recorded(tables, roles, config, progress, recorder=recorder)
     train = _sample(found.data, config.seed)
-    numbers = _numbers(found, recorder, len(train), progress)
+    numbers = _numbers(found, recorder, train, progress)
     sources = _sources(tables, found.data, train)
     table = tables.table.rename(columns=str)
     columns = asked_columns(table, found.data.roles, asked)
@@ -121,13 +121,12 @@ def _sources(tables: Tables, data: AuditRows, train: Rows) -> dict[Source, Sourc
     return found
 
 
-def _numbers(found: Recorded, recorder: Recorder, trained: int, progress: Progress) -> AskedNumbers:
-    """Note everything that the audit's own methods scored, and where its scores belong."""
+def _numbers(found: Recorded, recorder: Recorder, train: Rows, progress: Progress) -> AskedNumbers:
+    """Note everything that the audit's own methods scored, and where its scores belong; of some training rows."""
     name, people, plan, data = recorder.name, found.result.people, found.result.plan, found.data
     everybody, seed = np.arange(len(people.row)), found.result.config.seed
-    train = _sample(data, seed)
-    judgement = found.judgement
-    nothing = np.zeros((0, len(plan.moves), len(people.judged)), dtype=np.int64)
+    judgement, measured = found.judgement, found.subject is not None
+    nothing = np.zeros((0, len(plan.moves), len(people.judged)))
     couplings: tuple[CouplingScores | None, ...] = ()
     cuts: tuple[CutScores, ...] = ()
     if found.tested is not None:
@@ -136,22 +135,17 @@ def _numbers(found: Recorded, recorder: Recorder, trained: int, progress: Progre
     if found.subject is not None:
         subject = replace(found.subject, score=recorder)
         cuts = tuple(cut_edges(subject, one, seed, progress) for one in plan.comparisons)
-    measured = found.subject is not None
     return AskedNumbers(
-        train=recorder.numbers(data.train[train], np.arange(trained), "train"),
+        train=recorder.numbers(data.train[train], np.arange(len(train)), "train"),
         factual=recorder.numbers(people.factual, everybody),
         twins=np.stack([recorder.numbers(twins, everybody) for twins in people.twins]),
         truth=None if people.truth is None else recorder.numbers(people.truth, everybody, "truth"),
-        judged=_whole(judgement.twin_scores.get(name, nothing)),
-        returned=_whole(judgement.returned[name]) if measured else None,
-        returned_by_same=_whole(judgement.returned_by_same[name]) if measured else None,
+        judged=judgement.twin_scores.get(name, nothing).astype(np.int64),
+        returned=judgement.returned[name].astype(np.int64) if measured else None,
+        returned_by_same=judgement.returned_by_same[name].astype(np.int64) if measured else None,
         couplings=couplings,
         cuts=cuts,
     )
-
-
-def _whole(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    return numbers.astype(np.int64)
 
 
 def _known_scores(

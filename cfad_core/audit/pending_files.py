@@ -81,7 +81,9 @@ def is_answered(folder: Path) -> bool:
 
 
 def save_pending(pending: PendingAudit, folder: Path) -> None:
-    """Write questions, and the audit so far."""
+    """Write questions, and the audit so far; earlier questions and their answers are no longer there."""
+    for name in ("questions.json", "answers.json"):
+        (folder / FOLDER / name).unlink(missing_ok=True)
     save_audit(pending.result, folder / FOLDER)
     with staged_folder(folder / FOLDER, last="questions.json") as stage:
         questions = pending.questions
@@ -151,7 +153,7 @@ def save_answers(given: pd.DataFrame, form: AnswerForm, folder: Path) -> None:
 
 def is_finished_with(result: AuditResult, folder: Path) -> bool:
     """Whether an audit was made of the answers that are there now, not of earlier ones."""
-    return result.asked is None or result.asked.mark == _load_form(folder).mark
+    return result.asked is not None and result.asked.mark == _load_form(folder).mark
 
 
 def _load_form(folder: Path) -> AnswerForm:

@@ -52,7 +52,7 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     assert (scored["cfad_flag"] == (scored["cfad_score"] > 1.5)).all()
     assert (scored["ae_threshold"] == result.report("ae").threshold).all()
     assert downloads.csv_file(scored).startswith(b"\xef\xbb\xbf")
-    assert len(pd.read_parquet(io.BytesIO(downloads._parquet(scored)))) == 100
+    assert len(pd.read_parquet(io.BytesIO(downloads.parquet_file(scored)))) == 100
     twins = downloads._twins(record, result)
     assert (twins["group"] != downloads._judged(record, result)["group"]).all()
     variables, strengths = result.model.strengths()

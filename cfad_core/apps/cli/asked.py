@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli.doors import Asked, check_batch_name, door_of, write_batch
+from cfad_core.apps.cli.doors import check_batch_name, door_of, write_batch
+from cfad_core.apps.cli.jobs import run_job
+from cfad_core.apps.cli.opening import record_named
 from cfad_core.core.config import AskedDetector, AuditConfig
-from cfad_core.core.errors import CfadError, InvalidConfigError
+from cfad_core.core.errors import InvalidConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from cfad_core.runs.store import Store
 
 _MEANINGS = ("anomalous", "normal")
+_SAY_MEANING = "Say what a high score of the detector means: --high-means anomalous, or normal (as scikit-learn's)."
 
 
 def add_asked(audit: argparse.ArgumentParser) -> None:
@@ -79,49 +83,35 @@ def asked_by(options: argparse.Namespace) -> AskedDetector | None:
             raise InvalidConfigError("Give --high-means and --threshold when the scores are there, with --scores.")
         check_batch_name(options.ask_scores)
     elif options.high_means is None:
-        raise InvalidConfigError(
-            "Say what a high score of the detector means: --high-means anomalous, or normal (as scikit-learn's)."
-        )
+        raise InvalidConfigError(_SAY_MEANING)
+    door_of(options)  # refuses a command or an address that cannot be one
     return AskedDetector(name=options.detector, carried=tuple(options.carry), people=options.asked_people)
 
 
-def audit_asked(
+def ask_for_folder(
     options: argparse.Namespace, tables: Tables, roles: ColumnRoles, config: AuditConfig, progress: Progress
 ) -> tuple[AuditResult | None, str]:
-    """Audit with questions to a detector; returns the result, if it has answered, and where it is."""
-    door = door_of(options)
-    if options.save is not None:
-        from cfad_core.runs.store import Store
-
-        with Store() as store:
-            return _in_store(options, store, _create(options, store, tables, roles, config), door, progress)
+    """Audit into a folder with questions to a detector; returns the result, if it has answered, and where it is."""
     from cfad_core.audit.answering import answer_audit
     from cfad_core.audit.asking import ask_audit
     from cfad_core.audit.folder import save_audit
     from cfad_core.audit.pending_files import save_pending
 
-    pending = ask_audit(tables, roles, config, progress)
-    place = str(options.out)
+    pending, door = ask_audit(tables, roles, config, progress), door_of(options)
     if door is None:
         save_pending(pending, options.out)
-        return None, _handed_out(options, pending.questions, place)
+        return None, _handed_out(options, pending.questions, str(options.out))
     answers = _form(options, door[0]).read(pending.questions, door[1](pending.questions))
     result = answer_audit(pending, answers, progress)
     save_audit(result, options.out)
-    return result, f"in {place}"
+    return result, f"in {options.out}"
 
 
-def _create(options: argparse.Namespace, store: Store, tables: Tables, roles: ColumnRoles, config: AuditConfig) -> str:
-    return store.create(tables, roles, config, name=options.save, source=options.table.name)
-
-
-def _in_store(
-    options: argparse.Namespace, store: Store, audit: str, door: tuple[Door, Asked] | None, progress: Progress
+def ask_for_saved(
+    options: argparse.Namespace, store: Store, audit: str, progress: Progress
 ) -> tuple[AuditResult | None, str]:
-    from cfad_core.apps.cli.jobs import run_job
-
-    run_job(store, audit, progress)
-    questions = store.questions(audit)
+    """The same for a saved audit that waits for scores."""
+    questions, door = store.questions(audit), door_of(options)
     if door is None:
         return None, _handed_out(options, questions, audit)
     store.answer(audit, door[1](questions), _form(options, door[0]))
@@ -163,14 +153,10 @@ def finish_audit(options: argparse.Namespace, progress: Progress) -> tuple[Audit
         result = answer_audit(pending, answers, progress)
         save_audit(result, options.table)
         return result, f"in {name}"
-    from cfad_core.apps.cli.jobs import run_job
     from cfad_core.runs.store import Store
 
     with Store() as store:
-        if name not in {record.id for record in store.find()}:
-            raise CfadError(
-                f"'{name}' is neither an audit folder nor the id of a saved audit; 'audits list' shows ids."
-            )
+        record_named(store, name)
         store.answer(name, given, _answer_form(options, given, lambda: store.questions(name)))
         run_job(store, name, progress)
         return store.result(name), f"saved as {name}"
@@ -178,11 +164,9 @@ def finish_audit(options: argparse.Namespace, progress: Progress) -> tuple[Audit
 
 def _answer_form(options: argparse.Namespace, given: pd.DataFrame, questions: Callable[[], Questions]) -> AnswerForm:
     """How to read the answers; what a high score means must be said, unless they are flags."""
-    from cfad_core.audit.pending_files import AnswerForm
-
-    form = AnswerForm(options.high_means or "anomalous", options.threshold, options.answer_column)
-    if options.high_means is None and not form.read(questions(), given).are_flags:
-        raise InvalidConfigError(
-            "Say what a high score of the detector means: --high-means anomalous, or normal (as scikit-learn's)."
-        )
+    if options.high_means is not None:
+        return _form(options, "file")
+    form = replace(_form(options, "file"), high_means="anomalous")
+    if not form.read(questions(), given).are_flags:
+        raise InvalidConfigError(_SAY_MEANING)
     return form

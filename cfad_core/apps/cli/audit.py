@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli.asked import add_asked, asked_by, audit_asked, finish_audit
+from cfad_core.apps.cli.asked import add_asked, ask_for_folder, ask_for_saved, asked_by, finish_audit
 from cfad_core.apps.cli.jobs import run_job
 from cfad_core.apps.cli.options import Commands, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
@@ -191,19 +191,21 @@ def _run(
     from cfad_core.data.validation import validate
 
     table, test, truth = given
-    if config.asked is not None:
-        refuse_errors(validate(table, roles, test).findings)
-        return audit_asked(options, Tables.of(*given), roles, config, progress)
-    if options.save is None:
+    if options.save is None and config.asked is None:
         result = run_audit(table, roles, config, progress, test=test, test_counterfactual=truth)
         save_audit(result, options.out)
         return result, f"in {options.out}"
+    refuse_errors(validate(table, roles, test).findings)
+    tables = Tables.of(*given)
+    if options.save is None:
+        return ask_for_folder(options, tables, roles, config, progress)
     from cfad_core.runs.store import Store
 
-    refuse_errors(validate(table, roles, test).findings)
     with Store() as store:
-        audit = store.create(Tables.of(*given), roles, config, name=options.save, source=options.table.name)
+        audit = store.create(tables, roles, config, name=options.save, source=options.table.name)
         run_job(store, audit, progress)
+        if config.asked is not None:
+            return ask_for_saved(options, store, audit, progress)
         return store.result(audit), f"saved as {audit}"
 
 

@@ -52,12 +52,9 @@ def write_batch(questions: Questions, path: Path) -> None:
     """Write the table to score, as CSV or Parquet by the name of the file."""
     from cfad_core.data.tables import save_parquet, write_table
 
-    if path.suffix.lower() == ".parquet":
-        save_parquet(questions.batch, path)
-    elif path.suffix.lower() == ".csv":
-        write_table(questions.batch, path)
-    else:
-        raise InvalidConfigError(f"The rows to score are written as .csv or .parquet; got '{path.name}'.")
+    check_batch_name(path)
+    write = save_parquet if path.suffix.lower() == ".parquet" else write_table
+    write(questions.batch, path)
 
 
 def check_batch_name(path: Path) -> None:

@@ -10,6 +10,7 @@ from cfad_core.core.errors import InvalidArtifactError
 if TYPE_CHECKING:
     from cfad_core.audit.result import AuditResult
     from cfad_core.runs.model import AuditRecord
+    from cfad_core.runs.store import Store
 
 
 def open_audit(name: str) -> AuditResult:
@@ -36,9 +37,21 @@ def _find(name: str) -> tuple[Path, AuditRecord | None]:
     if Path(name).exists():
         return Path(name), None
     with Store() as store:
-        record = next((record for record in store.find() if record.id == name), None)
-        if record is None:
-            raise InvalidArtifactError(
-                f"'{name}' is neither an audit folder nor the id of a saved audit; 'audits list' shows the ids."
-            )
+        record = record_named(store, name)
         return store.finished_folder(name), record
+
+
+def record_named(store: Store, name: str) -> AuditRecord:
+    """The saved audit of this id, where a folder could have been named as well.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If there is none.
+    """
+    record = next((record for record in store.find() if record.id == name), None)
+    if record is None:
+        raise InvalidArtifactError(
+            f"'{name}' is neither an audit folder nor the id of a saved audit; 'audits list' shows the ids."
+        )
+    return record

@@ -33,7 +33,7 @@ def offer_downloads(record: AuditRecord) -> None:
             "Scored rows (Parquet)",
             "scores.parquet",
             "application/octet-stream",
-            lambda: _parquet(_scored(record, result)),
+            lambda: parquet_file(_scored(record, result)),
         ),
         ("Twins (CSV)", "twins.csv", "text/csv", lambda: csv_file(_twins(record, result))),
         ("Graph (GraphML)", "graph.graphml", "application/xml", lambda: graph_file(result, ".graphml")),
@@ -117,7 +117,8 @@ def csv_file(table: pd.DataFrame) -> bytes:
     )  # the mark names the encoding to spreadsheets
 
 
-def _parquet(table: pd.DataFrame) -> bytes:
+def parquet_file(table: pd.DataFrame) -> bytes:
+    """A table as a Parquet file."""
     stream = io.BytesIO()
     table.to_parquet(stream, index=False)
     return stream.getvalue()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pandas as pd
 import streamlit as st
 
+from cfad_core.apps.dashboard.downloads import parquet_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.model_upload import score_with_upload
 from cfad_core.apps.dashboard.services import store
@@ -74,19 +73,13 @@ def _offer_rows(record: AuditRecord, questions: Questions) -> None:
     )
     parquet.download_button(
         "Rows to score (Parquet)",
-        lambda: _parquet(questions.batch),
+        lambda: parquet_file(questions.batch),
         f"{record.id}-to_score.parquet",
         "application/octet-stream",
         width="stretch",
         on_click="ignore",
         key=f"to-score-parquet-{record.id}",
     )
-
-
-def _parquet(table: pd.DataFrame) -> bytes:
-    stream = io.BytesIO()
-    table.to_parquet(stream, index=False)
-    return stream.getvalue()
 
 
 def _uploaded_scores(record: AuditRecord, questions: Questions) -> pd.DataFrame | None:
