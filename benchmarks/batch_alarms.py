@@ -78,7 +78,7 @@ def measure(world: World) -> Record:
             table = draw(world, n)
             if table is None:
                 continue
-            found = measure_batch(result, [], table)
+            found = measure_batch(replace(result, judge_models=()), table)
             twins = found.comparisons[0].twin_test
             batches.append(
                 {

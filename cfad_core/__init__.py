@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cfad_core.audit.answering import audit_detector
     from cfad_core.audit.batch import Batch
     from cfad_core.audit.batches import measure_batch
-    from cfad_core.audit.folder import load_audit, load_judges, save_audit
+    from cfad_core.audit.folder import load_audit, save_audit
     from cfad_core.audit.gate import Check, Gate, check_gate
     from cfad_core.audit.group_report import GroupReport
     from cfad_core.audit.history import append_batch, read_history
@@ -52,7 +52,6 @@ _HOMES = {
     "explain_rows": "cfad_core.audit.scoring",
     "generate_synthetic": "cfad_core.data.sets.synthetic",
     "load_audit": "cfad_core.audit.folder",
-    "load_judges": "cfad_core.audit.folder",
     "measure_batch": "cfad_core.audit.batches",
     "preset": "cfad_core.core.config",
     "read_history": "cfad_core.audit.history",
@@ -85,7 +84,6 @@ __all__ = [
     "explain_rows",
     "generate_synthetic",
     "load_audit",
-    "load_judges",
     "measure_batch",
     "preset",
     "read_history",

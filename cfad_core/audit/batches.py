@@ -19,7 +19,7 @@ from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.scoring import Scorer, encode_people
 from cfad_core.causal.additive import AdditiveModel
-from cfad_core.causal.learning import CausalModel, group_probability
+from cfad_core.causal.learning import group_probability
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidDataError
@@ -41,7 +41,6 @@ STAGE = "batch"
 
 def measure_batch(
     result: AuditResult,
-    judges: Sequence[CausalModel],
     table: pd.DataFrame,
     *,
     source: str = "",
@@ -51,12 +50,10 @@ def measure_batch(
     """What an audit says about new people, and whether its causal model still fits them.
 
     The changing ratio is the audit's own estimator: the mean over the twins of its judges, with an interval from the
-    same subsamples.
+    same subsamples. Of an audit that was saved without its judges it is by the own causal model, and has no interval.
 
     Parameters
     ----------
-    judges : as ``load_judges`` gives them; without any, the ratio is by the audit's own causal model, and has no
-        interval
     source : the name of the table
     at : the date of the batch, in seconds since 1970; by default now
 
@@ -68,7 +65,7 @@ def measure_batch(
     if not len(table):
         raise InvalidDataError("The table has no rows: there is nobody to measure.")
     people, progress = encode_people(result.encoding, table), progress or Progress()
-    measuring = _Measuring(result, judges, people, progress)
+    measuring = _Measuring(result, people, progress)
     unknown = result.encoding.unknown_cells(table)
     anywhere = np.any([*unknown.values(), np.zeros(len(table), dtype=np.bool_)], axis=0)
     return Batch(
@@ -77,7 +74,7 @@ def measure_batch(
         digest=digest(table),
         n=len(table),
         judged=len(measuring.judged),
-        judges=len(judges),
+        judges=len(result.judge_models),
         comparisons=tuple(measuring.through(one) for one in result.plan.comparisons),
         unknown={name: float(cells.mean()) for name, cells in unknown.items()},
         unknown_rows=float(anywhere.mean()),
@@ -88,8 +85,8 @@ def measure_batch(
 class _Measuring:
     """What every method says of new people (n, d), and of their twins."""
 
-    def __init__(self, result: AuditResult, judges: Sequence[CausalModel], people: Floats, progress: Progress) -> None:
-        self.result, self.judges, self.people, self.progress = result, judges, people, progress
+    def __init__(self, result: AuditResult, people: Floats, progress: Progress) -> None:
+        self.result, self.judges, self.people, self.progress = result, result.judge_models, people, progress
         self.methods = tuple(method for method in result.scores if method in result.detectors)
         self.state = result.plan.states.of_codes(people[:, 0])
         scorer = Scorer(self.methods, result.detectors, Silent(progress, STAGE))

@@ -87,19 +87,7 @@ def audit_tables(
     detectors: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     """As ``run_audit``, of tables whose digest may be known already."""
-    return audit_with_judges(tables, roles, config, progress, detectors)[0]
-
-
-def audit_with_judges(
-    tables: Tables,
-    roles: ColumnRoles,
-    config: AuditConfig | None = None,
-    progress: Progress | None = None,
-    detectors: Mapping[str, Any] | None = None,
-) -> tuple[AuditResult, list[CausalModel]]:
-    """As ``audit_tables``, with the causal models that judged."""
-    found = audit_recorded(tables, roles, config, progress, detectors)
-    return found.result, found.judges
+    return audit_recorded(tables, roles, config, progress, detectors).result
 
 
 @dataclass(frozen=True)
@@ -108,14 +96,12 @@ class Recorded:
 
     Attributes
     ----------
-    judges : the causal models that judged
     judgement : what all methods say of their twins, also a detector that is asked later
     tested : what was tested of the causal model; None of the paper's
     subject : what uncertainty was measured of; None if it was not
     """
 
     result: AuditResult
-    judges: list[CausalModel]
     data: AuditRows
     judgement: Judgement
     tested: Tested | None = None
@@ -166,7 +152,7 @@ def audit_recorded(
         provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
         judge_models=tuple(judges),
     )
-    return _assessed(Recorded(result, judges, data, judgement), phase_one, scorer, rows.inputs, clock)
+    return _assessed(Recorded(result, data, judgement), phase_one, scorer, rows.inputs, clock)
 
 
 def _check(config: AuditConfig, foreign: Mapping[str, Any], *, asks: bool) -> None:
@@ -244,7 +230,7 @@ def _assessed(found: Recorded, phase_one: PhaseOne, scorer: Scorer, inputs: Inpu
         )
         with clock.timing("uncertainty"):
             own = found.judgement.by(scorer.methods)
-            result = replace(result, stability=measure_stability(subject, found.judges, own, seed, progress))
+            result = replace(result, stability=measure_stability(subject, result.judge_models, own, seed, progress))
     with clock.timing(SLICES):
         result = with_slices(result, tuple(result.scores), progress)
     return replace(found, result=result, tested=tested, subject=subject)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import audit_with_judges
+from cfad_core.audit.run import audit_tables
 from cfad_core.audit.scoring import twin_rows
 from cfad_core.causal.graph import structural_hamming_distance
 from cfad_core.causal.learning import CausalModel
@@ -113,12 +113,13 @@ def audit_problem(
 
 def judge_problem(
     problem: Problem, config: AuditConfig, progress: Progress, *, with_judges: bool = True
-) -> tuple[AuditResult, list[CausalModel]]:
+) -> tuple[AuditResult, Sequence[CausalModel]]:
     """As ``audit_problem``, with the causal models that judged."""
     told = not with_judges or config.discovery.mode == "paper"
     settings = config.replace(knowledge=problem.knowledge, subsamples=0)  # seeds show the spread here
     truth = problem.test_counterfactual if told else None
-    return audit_with_judges(Tables(problem.train, problem.test, truth), problem.roles, settings, progress)
+    result = audit_tables(Tables(problem.train, problem.test, truth), problem.roles, settings, progress)
+    return result, result.judge_models
 
 
 def rows_of(result: AuditResult, problem: Problem, dataset: str, progress: Progress) -> list[dict[str, Any]]:

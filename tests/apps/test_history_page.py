@@ -12,6 +12,7 @@ from cfad_core.audit.batches import measure_batch
 from cfad_core.audit.history import append_batch, read_history
 from cfad_core.runs.store import Store
 from tests.apps.pages import HOSTILE, diverse_people, people, said, visit
+from tests.audit.worlds import without_judges
 
 
 def add(home: Path, audit: str, name: str, income: float = 0.0, month: int = 3) -> None:
@@ -19,7 +20,9 @@ def add(home: Path, audit: str, name: str, income: float = 0.0, month: int = 3) 
     with Store(home) as store:
         at = 1_767_225_600.0 + 30.0 * 86_400.0 * month
         changed = table.assign(income=table["income"] + income)
-        append_batch(store.folder(audit), measure_batch(store.result(audit), [], changed, source=name, at=at))
+        append_batch(
+            store.folder(audit), measure_batch(without_judges(store.result(audit)), changed, source=name, at=at)
+        )
 
 
 def upload(app: AppTest, audit: str, name: str, content: bytes) -> AppTest:
@@ -78,7 +81,7 @@ def test_a_table_is_measured_on_the_page(done: tuple[str, str], home: Path) -> N
 def test_several_attributes_are_looked_at_one_by_one(several: tuple[str, str], home: Path) -> None:
     audit = several[1]
     with Store(home) as store:
-        batch = measure_batch(store.result(audit), [], diverse_people(400), source="x.csv")
+        batch = measure_batch(without_judges(store.result(audit)), diverse_people(400), source="x.csv")
         append_batch(store.folder(audit), batch)
     app = visit("8_Methods.py", audit=audit)
     assert not app.exception, app.exception

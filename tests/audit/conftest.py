@@ -6,9 +6,7 @@ import pytest
 from sklearn.neighbors import LocalOutlierFactor
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import audit_with_judges, run_audit
-from cfad_core.causal.learning import CausalModel
-from cfad_core.data.tables import Tables
+from cfad_core.audit.run import run_audit
 from tests.audit.worlds import (
     CROSSED,
     EVERYTHING,
@@ -46,9 +44,9 @@ def measured() -> AuditResult:
 
 
 @pytest.fixture(scope="session")
-def judged() -> tuple[AuditResult, list[CausalModel]]:
-    """With uncertainty, and with the causal models that judged."""
-    return audit_with_judges(Tables(make_people(800, seed=0)), ROLES, PCA)
+def judged() -> AuditResult:
+    """With uncertainty, of more people."""
+    return run_audit(make_people(800, seed=0), ROLES, PCA)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +21,7 @@ from cfad_core.causal.discovery.search import learn_model
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DiscoveryConfig
 from cfad_core.detectors.protocol import score_people
+from tests.audit.worlds import without_judges
 
 Array: TypeAlias = NDArray[Any]
 
@@ -43,7 +44,7 @@ class Older:
 
 def write_two_groups(result: AuditResult, folder: Path) -> None:
     """Write an audit of two groups as a program would have that knew no more: schema 5."""
-    save_audit(replace(result, judge_models=()), folder)
+    save_audit(without_judges(result), folder)
     text = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
     del text["comparisons"]
     (groups,) = text["encoding"].pop("attributes")

@@ -14,15 +14,23 @@ from cfad_core.audit.batch import Batch
 from cfad_core.audit.batches import measure_batch
 from cfad_core.audit.folder import load_audit, load_judges, save_audit
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import audit_with_judges, run_audit
-from cfad_core.causal.learning import CausalModel
+from cfad_core.audit.run import run_audit
 from cfad_core.core.config import DiscoveryConfig, Knowledge
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
-from cfad_core.data.tables import Tables
-from tests.audit.worlds import CROSSED, JOBS, PCA, QUICK, ROLES, SUBSAMPLED, THREE, make_crossed, make_jobs, make_three
+from tests.audit.worlds import (
+    CROSSED,
+    JOBS,
+    PCA,
+    QUICK,
+    ROLES,
+    SUBSAMPLED,
+    THREE,
+    make_crossed,
+    make_jobs,
+    make_three,
+    without_judges,
+)
 from tests.conftest import make_people
-
-Judged = tuple[AuditResult, list[CausalModel]]
 
 
 def assert_is_headline(batch: Batch, result: AuditResult) -> None:
@@ -39,10 +47,10 @@ def assert_is_headline(batch: Batch, result: AuditResult) -> None:
                     assert found.flag_rates[name].value == group["flag_rate"]
 
 
-def test_the_audits_own_people_get_the_audits_own_numbers(judged: Judged) -> None:
-    result, judges = judged
+def test_the_audits_own_people_get_the_audits_own_numbers(judged: AuditResult) -> None:
+    result = judged
     own = make_people(800, seed=0).iloc[result.people.row]
-    batch = measure_batch(result, judges, own, source="own.csv", at=86_400.0)
+    batch = measure_batch(result, own, source="own.csv", at=86_400.0)
     assert_is_headline(batch, result)
     assert (batch.source, batch.date, batch.n, batch.judged, batch.judges) == ("own.csv", "1970-01-02", 201, 201, 4)
     assert batch.comparisons[0].groups == {name: int(rows.sum()) for name, rows in result.groups.items()}
@@ -57,11 +65,11 @@ def test_the_audits_own_people_get_the_audits_own_numbers(judged: Judged) -> Non
 def test_so_they_do_by_methods_that_score_with_twins_and_with_three_groups(tmp_path: Path) -> None:
     table = make_three(600, seed=0)
     config = SUBSAMPLED.replace(methods=("pca", "ae", "cfad", "twin", "surprise", "ae-rank"))
-    result, judges = audit_with_judges(Tables(table), THREE, config)
+    result = run_audit(table, THREE, config)
     save_audit(result, tmp_path)
     own = table.iloc[result.people.row]
-    for audit, models in ((result, judges), (load_audit(tmp_path), load_judges(tmp_path))):
-        batch = measure_batch(audit, models, own)
+    for audit in (result, load_audit(tmp_path)):
+        batch = measure_batch(audit, own)
         assert_is_headline(batch, result)
         assert len(batch.comparisons[0].groups) == 3
         assert Batch.from_dict(json.loads(json.dumps(batch.to_dict()))) == batch
@@ -70,8 +78,8 @@ def test_so_they_do_by_methods_that_score_with_twins_and_with_three_groups(tmp_p
 @pytest.mark.slow
 def test_so_they_do_with_two_attributes() -> None:
     table = make_crossed(900, seed=0)
-    result, judges = audit_with_judges(Tables(table), CROSSED, PCA)
-    batch = measure_batch(result, judges, table.iloc[result.people.row])
+    result = run_audit(table, CROSSED, PCA)
+    batch = measure_batch(result, table.iloc[result.people.row])
     assert [one.name for one in batch.comparisons] == [one.name for one in result.plan.comparisons]
     assert_is_headline(batch, result)
     assert [one.twin_test is None for one in batch.comparisons] == [False, False, True]  # of both at once there is none
@@ -80,13 +88,13 @@ def test_so_they_do_with_two_attributes() -> None:
 
 
 @pytest.mark.slow
-def test_nothing_changed_and_other_people_raise_no_alarm(judged: Judged) -> None:
-    result, judges = judged
+def test_nothing_changed_and_other_people_raise_no_alarm(judged: AuditResult) -> None:
+    result = judged
     for seed in range(100, 105):
-        assert measure_batch(result, judges, make_people(400, seed)).alarm is None
+        assert measure_batch(result, make_people(400, seed)).alarm is None
     many = make_people(3_000, seed=105)
     for some in (many[many["schooling"] > 0.3], many[(many["group"] == "a") | (many.index % 4 == 0)]):
-        assert measure_batch(result, judges, some).alarm is None
+        assert measure_batch(result, some).alarm is None
 
 
 @pytest.mark.parametrize(
@@ -98,9 +106,9 @@ def test_nothing_changed_and_other_people_raise_no_alarm(judged: Judged) -> None
         (lambda t: t.assign(income=3.0 * t["income"]), "income"),
     ],
 )
-def test_what_has_changed_is_named(judged: Judged, change: object, words: str) -> None:
+def test_what_has_changed_is_named(judged: AuditResult, change: object, words: str) -> None:
     assert callable(change)
-    batch = measure_batch(*judged, change(make_people(600, seed=50)))
+    batch = measure_batch(judged, change(make_people(600, seed=50)))
     alarm = batch.alarm
     assert alarm is not None
     assert alarm.startswith("The causal model no longer fits these rows: ")
@@ -111,62 +119,60 @@ def test_what_has_changed_is_named(judged: Judged, change: object, words: str) -
 @pytest.mark.slow
 def test_levels_are_tested_and_named() -> None:
     table = make_jobs(800, seed=3)
-    result, judges = audit_with_judges(Tables(table), ROLES, JOBS)
+    result = run_audit(table, ROLES, JOBS)
     new = make_jobs(800, seed=4)
-    assert measure_batch(result, judges, new).alarm is None
+    assert measure_batch(result, new).alarm is None
     smiths = new.assign(job=new["job"].where(np.arange(800) % 4 > 0, "smith"))
-    batch = measure_batch(result, judges, smiths)
+    batch = measure_batch(result, smiths)
     assert batch.misfits[0] == "job"
     assert "job is more often 'smith' among" in str(batch.alarm)
     strangers = new.assign(job=new["job"].where(np.arange(800) % 10 > 0, "pilot"))
-    batch = measure_batch(result, judges, strangers)
+    batch = measure_batch(result, strangers)
     assert batch.unknown == {"job": 0.1}
     assert batch.unknown_rows == 0.1
     assert "10.0 % of the rows have a category that the audit does not know (job)" in str(batch.alarm)
     few = new.assign(job=new["job"].where(np.arange(800) % 25 > 0, "pilot"))
-    assert measure_batch(result, judges, few).unknown_rows == 0.04
-    assert "does not know" not in str(measure_batch(result, judges, few).alarm)
+    assert measure_batch(result, few).unknown_rows == 0.04
+    assert "does not know" not in str(measure_batch(result, few).alarm)
 
 
-def test_small_batches_are_recorded_and_not_tested(judged: Judged) -> None:
+def test_small_batches_are_recorded_and_not_tested(judged: AuditResult) -> None:
     shifted = make_people(60, seed=7).assign(income=40.0)
-    batch = measure_batch(*judged, shifted)
+    batch = measure_batch(judged, shifted)
     assert (batch.fit, batch.comparisons[0].twin_test, batch.alarm) == (None, None, None)
     assert batch.comparisons[0].methods["pca"].changing_ratio is not None
     assert batch.comparisons[0].methods["pca"].interval is not None
     assert batch.remarks[0].startswith("The causal model was not tested on these rows: that takes at least 50 people")
 
 
-def test_small_groups_are_not_shown(judged: Judged) -> None:
+def test_small_groups_are_not_shown(judged: AuditResult) -> None:
     people = make_people(200, seed=8)
     few = pd.concat([people[people["group"] == "a"], people[people["group"] == "b"].head(7)])
-    seen = measure_batch(*judged, few).comparisons[0]
+    seen = measure_batch(judged, few).comparisons[0]
     assert (seen.groups["b"], seen.methods["pca"].flag_rates["b"].value) == (None, None)
-    alone = measure_batch(*judged, people[people["group"] == "a"]).comparisons[0]
+    alone = measure_batch(judged, people[people["group"] == "a"]).comparisons[0]
     assert (alone.groups["b"], alone.methods["pca"].flag_rates["b"].value) == (0, None)
     assert alone.methods["pca"].changing_ratio is not None
 
 
-def test_labels_are_not_needed_and_other_columns_do_not_matter(judged: Judged) -> None:
+def test_labels_are_not_needed_and_other_columns_do_not_matter(judged: AuditResult) -> None:
     new = make_people(300, seed=9)
-    plain = measure_batch(*judged, new, at=0.0)
-    other = measure_batch(*judged, new.drop(columns="fraud").assign(note="x"), at=0.0)
+    plain = measure_batch(judged, new, at=0.0)
+    other = measure_batch(judged, new.drop(columns="fraud").assign(note="x"), at=0.0)
     assert other.digest != plain.digest
     assert dataclasses.replace(other, digest=plain.digest) == plain
 
 
-def test_an_audit_without_its_judges_is_measured_by_its_own_model(judged: Judged, tmp_path: Path) -> None:
-    result, judges = judged
+def test_an_audit_without_its_judges_is_measured_by_its_own_model(judged: AuditResult, tmp_path: Path) -> None:
+    result = judged
     new = make_people(300, seed=10)
     save_audit(result, tmp_path)
-    save_audit(
-        dataclasses.replace(result, judge_models=()), tmp_path
-    )  # the models of before do not belong to it any more
+    save_audit(without_judges(result), tmp_path)  # the models of before do not belong to it any more
     assert load_judges(tmp_path) == ()
-    batch = measure_batch(result, load_judges(tmp_path), new)
+    batch = measure_batch(load_audit(tmp_path), new)
     found = batch.comparisons[0].methods["pca"]
     assert (batch.judges, found.interval) == (0, None)
-    by_judges = measure_batch(result, judges, new).comparisons[0].methods["pca"].changing_ratio
+    by_judges = measure_batch(result, new).comparisons[0].methods["pca"].changing_ratio
     assert by_judges is not None
     assert found.changing_ratio == pytest.approx(by_judges, abs=0.05)
     assert batch.remarks == (
@@ -175,11 +181,11 @@ def test_an_audit_without_its_judges_is_measured_by_its_own_model(judged: Judged
     )
 
 
-def test_judges_last(judged: Judged, tmp_path: Path) -> None:
-    result, judges = judged
+def test_judges_last(judged: AuditResult, tmp_path: Path) -> None:
+    result = judged
     save_audit(result, tmp_path)
     again = load_judges(tmp_path)
-    for before, after in zip(judges, again, strict=True):
+    for before, after in zip(result.judge_models, again, strict=True):
         assert np.array_equal(before.twins(result.people.factual), after.twins(result.people.factual))
     (tmp_path / "judges.json").write_text("{}")
     with pytest.raises(InvalidArtifactError, match="Cannot read the causal model at"):
@@ -200,7 +206,7 @@ def test_the_papers_model_is_measured_but_not_tested(tmp_path: Path) -> None:
     table = make_people(500, seed=0)
     result = run_audit(table, ROLES, config)
     save_audit(result, tmp_path)
-    batch = measure_batch(result, load_judges(tmp_path), table.iloc[result.people.row])
+    batch = measure_batch(load_audit(tmp_path), table.iloc[result.people.row])
     assert_is_headline(batch, result)
     assert (batch.judges, batch.fit, batch.comparisons[0].twin_test) == (1, None, None)
 
@@ -210,27 +216,27 @@ def test_where_twins_keep_what_differs_the_twin_test_allows_for_it() -> None:
     table = make_people(1_600, seed=0)
     old = table.assign(age=np.where(table["group"] == "b", 1.0, 0.0) + np.random.default_rng(0).normal(size=1_600))
     config = PCA.replace(knowledge=Knowledge(roots=("age", "schooling")))
-    result, judges = audit_with_judges(Tables(old), ROLES, config)
+    result = run_audit(old, ROLES, config)
     assert result.checks[0].kept == ("age",)
-    batch = measure_batch(result, judges, old.iloc[result.people.row])
+    batch = measure_batch(result, old.iloc[result.people.row])
     test = batch.comparisons[0].twin_test
     assert test is not None
     assert test.passes()
     assert batch.alarm is None
 
 
-def test_who_is_outside_the_groups_and_empty_tables_are_refused(judged: Judged) -> None:
+def test_who_is_outside_the_groups_and_empty_tables_are_refused(judged: AuditResult) -> None:
     new = make_people(100, seed=1)
     with pytest.raises(InvalidDataError, match="1 of 100 rows have a 'group' that is neither"):
-        measure_batch(*judged, new.assign(group=["c", *new["group"][1:]]))
+        measure_batch(judged, new.assign(group=["c", *new["group"][1:]]))
     with pytest.raises(InvalidDataError, match="The table has no rows"):
-        measure_batch(*judged, new.head(0))
+        measure_batch(judged, new.head(0))
     with pytest.raises(InvalidDataError, match="lacks the column income"):
-        measure_batch(*judged, new.drop(columns="income"))
+        measure_batch(judged, new.drop(columns="income"))
 
 
-def test_twins_that_never_passed_are_a_remark_and_no_alarm(judged: Judged) -> None:
-    batch = measure_batch(*judged, make_people(400, seed=60))
+def test_twins_that_never_passed_are_a_remark_and_no_alarm(judged: AuditResult) -> None:
+    batch = measure_batch(judged, make_people(400, seed=60))
     (seen,) = batch.comparisons
     assert seen.twin_test is not None
     wrong = dataclasses.replace(seen.twin_test, auc=0.6, low=0.57, high=0.63)
@@ -250,9 +256,9 @@ def test_twins_that_never_passed_are_a_remark_and_no_alarm(judged: Judged) -> No
 
 def test_a_method_without_its_detector_is_left_out(measured: AuditResult, tmp_path: Path) -> None:
     new = make_people(120, seed=1)
-    assert "lof" in measure_batch(measured, [], new).comparisons[0].methods
+    assert "lof" in measure_batch(without_judges(measured), new).comparisons[0].methods
     save_audit(measured, tmp_path)  # another library's detector is not saved
-    found = measure_batch(load_audit(tmp_path), [], new)
+    found = measure_batch(without_judges(load_audit(tmp_path)), new)
     assert tuple(found.comparisons[0].methods) == tuple(method for method in measured.scores if method != "lof")
     bare = dataclasses.replace(measured, detectors={})
-    assert measure_batch(bare, [], new).comparisons[0].methods == {}
+    assert measure_batch(without_judges(bare), new).comparisons[0].methods == {}

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from cfad_core.audit.batches import measure_batch
-from cfad_core.audit.folder import load_audit, load_judges, save_audit, summary
+from cfad_core.audit.folder import load_audit, save_audit, summary
 from cfad_core.audit.history import append_batch, read_history
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
@@ -262,7 +262,7 @@ def test_audits_of_an_older_engine_are_read(scaled: AuditResult, tmp_path: Path,
     assert set(np.unique(scored["ae_change"])) <= {0.0, 1.0}
     twins = twin_rows(again, table).rows
     assert len(twins) == 100
-    batch = measure_batch(again, load_judges(tmp_path), table)  # of its own model: judges were not saved
+    batch = measure_batch(again, table)  # of its own model: judges were not saved
     assert (batch.judges, batch.fit, batch.alarm) == (0, None, None)
     found = batch.comparisons[0].methods["ae"]
     assert found.changing_ratio == pytest.approx(scored["ae_change"].mean())

@@ -15,22 +15,20 @@ from cfad_core.audit.batches import measure_batch
 from cfad_core.audit.folder import save_audit
 from cfad_core.audit.history import HISTORY, append_batch, history_table, read_history, scored_before
 from cfad_core.audit.result import AuditResult
-from cfad_core.causal.learning import CausalModel
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from tests.conftest import make_people
 
 ROOT = Path(__file__).resolve().parents[2]
-Judged = tuple[AuditResult, list[CausalModel]]
 
 
 @pytest.fixture(scope="session")
-def batch(judged: Judged) -> Batch:
-    return measure_batch(*judged, make_people(200, seed=5), source="march.csv", at=1_000.0)
+def batch(judged: AuditResult) -> Batch:
+    return measure_batch(judged, make_people(200, seed=5), source="march.csv", at=1_000.0)
 
 
 @pytest.fixture
-def folder(judged: Judged, tmp_path: Path) -> Path:
-    save_audit(judged[0], tmp_path / "audit")
+def folder(judged: AuditResult, tmp_path: Path) -> Path:
+    save_audit(judged, tmp_path / "audit")
     return tmp_path / "audit"
 
 
@@ -44,9 +42,9 @@ def test_batches_are_added_and_read_in_the_order_of_their_dates(folder: Path, ba
     assert scored_before(read_history(folder), dataclasses.replace(batch, digest="other")) == []
 
 
-def test_saving_the_audit_again_keeps_its_history(folder: Path, batch: Batch, judged: Judged) -> None:
+def test_saving_the_audit_again_keeps_its_history(folder: Path, batch: Batch, judged: AuditResult) -> None:
     append_batch(folder, batch)
-    save_audit(judged[0], folder)
+    save_audit(judged, folder)
     assert read_history(folder) == [batch]
 
 

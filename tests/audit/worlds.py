@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,11 @@ JOBS = PCA.replace(knowledge=Knowledge(tiers=(("group",), ("job",), ("schooling"
 AUDITED = ("ae", "cfad", "twin", "surprise", "lof")  # the methods of the fixture ``measured``
 EDGES = (("S", "A"), ("S", "B"), ("A", "B"))
 TWO_GROUPS = plan_comparisons(("S",), (("x", "y"),))  # of the models by hand
+
+
+def without_judges(result: AuditResult) -> AuditResult:
+    """As an audit is that was saved before its judges were."""
+    return replace(result, judge_models=())
 
 
 def codes(result: AuditResult) -> set[str]:

@@ -74,14 +74,12 @@ def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, 
     """Measure the rows as a batch, say what was found, and keep it; the scores are written already."""
     from cfad_core.apps.cli.batches import batch_line
     from cfad_core.audit.batches import measure_batch
-    from cfad_core.audit.folder import load_judges
     from cfad_core.audit.history import append_batch, read_history, scored_before
 
     if not len(table):
         return
     with TerminalProgress() as progress:
-        judges = load_judges(folder)
-        batch = measure_batch(result, judges, table, source=options.table.name, at=options.date, progress=progress)
+        batch = measure_batch(result, table, source=options.table.name, at=options.date, progress=progress)
     print(batch_line(batch))
     for remark in batch.remarks:
         print(f"info: {remark}")

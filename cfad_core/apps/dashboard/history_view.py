@@ -16,7 +16,6 @@ from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.batch import Batch
 from cfad_core.audit.batches import measure_batch
-from cfad_core.audit.folder import load_judges
 from cfad_core.audit.history import append_batch, history_table, read_history
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError
@@ -156,7 +155,7 @@ def _ask_batch(record: AuditRecord, result: AuditResult) -> None:
                     f"`python -m cfad_core score {record.id} TABLE --out FILE`"
                 )
                 return
-            batch = measure_batch(result, load_judges(folder), table, source=file.name, at=at)
+            batch = measure_batch(result, table, source=file.name, at=at)
             append_batch(folder, batch)
     except Exception as error:  # whatever a file may hold, the page says so
         other = "This file holds no table that can be read, whatever its name says. Save it again as CSV or Excel."
