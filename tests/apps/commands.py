@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from cfad_core.apps import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +18,24 @@ def exit_code(arguments: Sequence[str]) -> int | str | None:
         return cli.main(arguments)
     except SystemExit as stopped:
         return stopped.code
+
+
+def refusal(
+    arguments: Sequence[str],
+    audit: Path,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> str:
+    """The one line that a command with wrong arguments says, typed in a folder with an empty one; AUDIT is an audit."""
+    monkeypatch.setenv("CFAD_HOME", str(here / "home"))
+    (here / "here" / "empty").mkdir(parents=True)
+    monkeypatch.chdir(here / "here")
+    code = exit_code([str(audit) if argument == "AUDIT" else argument for argument in arguments])
+    printed = capsys.readouterr()
+    assert (code, printed.out) == (2, "")
+    assert len(printed.err.strip().splitlines()) == 1
+    return printed.err
 
 
 def audit_arguments(table: Path, *more: str | Path, subsamples: int | None = 0) -> list[str]:

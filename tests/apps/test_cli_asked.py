@@ -126,8 +126,15 @@ def test_an_address_is_asked(kind: str, table: Path, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_refused_before_anything_long(
-    options: list[str], message: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    message: str,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     if "--high-means" not in options and "--ask-scores" not in options:
         options = [*options, "--high-means", "normal"]
     typed = audit_arguments(table, "--out", tmp_path / "audit", *options, *FEW)
@@ -137,6 +144,7 @@ def test_wrong_options_are_refused_before_anything_long(
         code = int(ended.code or 0)
     assert code == 2
     assert message in capsys.readouterr().err
+    assert not list((tmp_path / "here").iterdir())
 
 
 def test_what_a_score_means_must_be_said(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.model import ChosenThreshold, headline
 from cfad_core.runs.store import Store
-from tests.apps.commands import exit_code
+from tests.apps.commands import refusal
 from tests.apps.pages import diverse_people
 from tests.conftest import make_people
 
@@ -254,17 +254,9 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
-    here = tmp_path / "here"
-    (here / "empty").mkdir(parents=True)
-    monkeypatch.chdir(here)
     junit = [] if "--junit" in arguments or len(arguments) == 1 else ["--junit", "new/gate.xml"]
-    code = exit_code([str(audit) if argument == "AUDIT" else argument for argument in [*arguments, *junit]])
-    printed = capsys.readouterr()
-    assert (code, printed.out) == (2, "")
-    assert message in printed.err
-    assert len(printed.err.strip().splitlines()) == 1
-    assert [path.name for path in here.rglob("*")] == ["empty"]
+    assert message in refusal([*arguments, *junit], audit, tmp_path, monkeypatch, capsys)
+    assert [path.name for path in (tmp_path / "here").rglob("*")] == ["empty"]
 
 
 def test_several_methods_without_a_choice(tmp_path: Path, plain: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.model import headline
 from cfad_core.runs.store import Store
-from tests.apps.commands import exit_code
+from tests.apps.commands import refusal
 from tests.conftest import make_people
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
@@ -114,13 +114,5 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("CFAD_HOME", str(tmp_path / "home"))
-    here = tmp_path / "here"
-    (here / "empty").mkdir(parents=True)
-    monkeypatch.chdir(here)
-    code = exit_code([str(audit) if argument == "AUDIT" else argument for argument in arguments])
-    printed = capsys.readouterr()
-    assert (code, printed.out) == (2, "")
-    assert message in printed.err
-    assert len(printed.err.strip().splitlines()) == 1
-    assert [path.name for path in here.rglob("*")] == ["empty"]
+    assert message in refusal(arguments, audit, tmp_path, monkeypatch, capsys)
+    assert [path.name for path in (tmp_path / "here").rglob("*")] == ["empty"]
