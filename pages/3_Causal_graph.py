@@ -8,12 +8,10 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.graph_views import (
     ask_for_directions,
-    counts,
     edge_by_edge,
     edges_table,
     in_subsamples,
     marks,
-    open_directions,
     show_edges,
     weakest_shown,
 )
@@ -21,6 +19,7 @@ from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import offer_measuring
 from cfad_core.apps.dashboard.views import choose_view, looked_at, reached
+from cfad_core.audit.directions import open_directions, times_found
 from cfad_core.data.roles import joint_name
 from cfad_core.figures import adjacency_figure, graph_figure
 
@@ -40,7 +39,7 @@ if not affected:
 picture, matrix, table, subsamples, cuts = st.tabs(["Graph", "Matrix", "Edges", "Uncertainty", "Edge by edge"])
 with picture:
     weakest = weakest_shown(result, f"weakest-{record.id}")
-    found = None if stability is None else (counts(stability), len(stability.graphs))
+    found = None if stability is None else (times_found(stability), len(stability.graphs))
     is_open = open_directions(result)
     drawn = graph_figure(variables, strengths, attributes, affected, weakest=weakest, found=found, is_open=is_open)
     st.plotly_chart(drawn, width="stretch", key="graph")

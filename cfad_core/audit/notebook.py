@@ -15,7 +15,7 @@ from cfad_core.core.formats import SMALLEST_GROUP, counted, number, percent, per
 from cfad_core.detectors.registry import METHODS, look_of
 from cfad_core.evaluation.intervals import ENOUGH, Interval
 from cfad_core.evaluation.metrics import suppressed
-from cfad_core.evaluation.verdict import is_doubted
+from cfad_core.evaluation.verdict import reliability
 from cfad_core.figures import color_of
 from cfad_core.figures.sketches import RateRow, RatioRow, densities_sketch, plain, rates_sketch, ratios_sketch
 
@@ -202,20 +202,8 @@ def _tiles(seen: AuditResult, report: MethodReport) -> list[str]:
 
 def _reliability(report: MethodReport) -> tuple[str, str, str]:
     """Whether the number can be relied on: value, label and note of a tile."""
-    found, label = report.evidence_at(report.threshold), "reliable"
-    if found.known_truth:
-        return "yes", label, "the true twins are known"
-    if is_doubted(found):
-        return "⚠ no", label, "the model failed a test"
-    if not found.sees_path:
-        return "unknown", label, "the graph has no path"
-    if report.basis.checks is None:
-        return "unknown", label, "the model was not tested"
-    if found.selected_rows:
-        return "unknown", label, "rows chosen by their label cannot be tested"
-    if found.better_fit:
-        return "perhaps", label, "another model fits a column better"
-    return "as far as tested", label, "the model passed its tests"
+    word, why = reliability(report.evidence_at(report.threshold), was_tested=report.basis.checks is not None)
+    return f"⚠ {word}" if word == "no" else word, "reliable", why
 
 
 def _bounds(report: MethodReport) -> tuple[float, float] | None:

@@ -166,12 +166,13 @@ def safe_for_spreadsheets(table: pd.DataFrame) -> pd.DataFrame:
     for position in range(table.shape[1]):
         cells = table.iloc[:, position]
         if not (pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_datetime64_any_dtype(cells)):
-            safe.isetitem(position, cells.map(_harmless, na_action="ignore").array)
-    safe.columns = pd.Index([_harmless(name) for name in table.columns])
+            safe.isetitem(position, cells.map(harmless, na_action="ignore").array)
+    safe.columns = pd.Index([harmless(name) for name in table.columns])
     return safe
 
 
-def _harmless(cell: object) -> object:
+def harmless(cell: object) -> object:
+    """A cell with an apostrophe before it, if a spreadsheet would take it for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 

@@ -49,6 +49,23 @@ def is_doubted(found: Evidence) -> bool:
     return bool(failed_tests(found))
 
 
+def reliability(found: Evidence, *, was_tested: bool) -> tuple[str, str]:
+    """Whether the number can be relied on, in a word or two, and why."""
+    if found.known_truth:
+        return "yes", "the true twins are known"
+    if is_doubted(found):
+        return "no", "the model failed a test"
+    if not found.sees_path:
+        return "unknown", "the graph has no path"
+    if not was_tested:
+        return "unknown", "the model was not tested"
+    if found.selected_rows:
+        return "unknown", "rows chosen by their label cannot be tested"
+    if found.better_fit:
+        return "perhaps", "another model fits a column better"
+    return "as far as tested", "the model passed its tests"
+
+
 def evidence_lines(found: Evidence) -> list[str]:
     """What supports the leading number, or speaks against it: short sentences, each of which can stand alone."""
     if found.known_truth:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cfad_core.apps.dashboard.graph_views import open_directions
+from cfad_core.audit.directions import open_directions
 from cfad_core.audit.folder import save_audit
 from cfad_core.causal.exchange import knowledge_to_json
 from cfad_core.causal.model import StructuralModel

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import looked_at, reached
+from cfad_core.audit.directions import open_directions, open_edges, times_found
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import counted, percent
 from cfad_core.data.roles import joint_name
 from cfad_core.detectors.registry import label_of
@@ -22,16 +21,9 @@ from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.figures import MOST_BARS, edge_cuts_figure, reach_figure
 from cfad_core.runs.model import AuditRecord
 
-OPEN = 0.9  # share of equally good graphs below which a direction is open
 _NAMED = 6  # open directions that are named
 _FOUND = "found in subsamples"
 _GIVEN = "This graph was given, not learned."
-
-
-def counts(stability: Stability) -> NDArray[np.int64]:
-    """(v, v), in how many subsamples each edge was found."""
-    found: NDArray[np.int64] = np.rint(stability.edge_frequency * len(stability.graphs)).astype(np.int64)
-    return found
 
 
 def edges_table(result: AuditResult) -> pd.DataFrame:
@@ -45,24 +37,9 @@ def edges_table(result: AuditResult) -> pd.DataFrame:
     if (is_open := open_directions(result)) is not None:
         table["direction"] = ["open" if is_open[j, i] else "clear" for j, i in found]
     if result.stability is not None:
-        times = counts(result.stability)
+        times = times_found(result.stability)
         table[_FOUND] = [f"{times[j, i]} of {len(result.stability.graphs)}" for j, i in found]
     return table.reindex(table["strength"].abs().sort_values(ascending=False).index)
-
-
-def open_directions(result: AuditResult) -> Bools | None:
-    """(v, v), edges whose direction the data leave open; None if the graph was given, or that was not examined."""
-    if not isinstance(result.model, StructuralModel) or result.config.knowledge.complete:
-        return None
-    graph = result.model.graph
-    found: Bools = graph.edges & (graph.direction < OPEN)
-    return found
-
-
-def open_edges(result: AuditResult) -> list[tuple[str, str]]:
-    """Pairs of variables that depend on each other, where the data leave open which is the cause."""
-    found, variables = open_directions(result), result.model.strengths()[0]
-    return [] if found is None else [(variables[j], variables[i]) for j, i in np.argwhere(found)]
 
 
 def ask_for_directions(result: AuditResult) -> None:
@@ -112,7 +89,7 @@ def _seldom_found(result: AuditResult) -> str:
     if stability is None or not (strengths != 0.0).any():
         return ""
     graphs = len(stability.graphs)
-    if ((strengths != 0.0) & (2 * counts(stability) < graphs)).any():
+    if ((strengths != 0.0) & (2 * times_found(stability) < graphs)).any():
         return f" Thin, dashed arrows were found in less than half of {graphs} subsamples."
     return f" All arrows were found in at least half of {graphs} subsamples."
 
@@ -153,7 +130,7 @@ def in_subsamples(result: AuditResult, stability: Stability) -> None:
 
 def _show_absent(result: AuditResult, stability: Stability) -> None:
     variables, strengths = result.model.strengths()
-    times, graphs = counts(stability), len(stability.graphs)
+    times, graphs = times_found(stability), len(stability.graphs)
     absent = [(int(j), int(i)) for j, i in np.argwhere((strengths == 0.0) & (2 * times >= graphs))]
     if not absent:
         st.caption("None was found in half of the subsamples or more.")
