@@ -10,8 +10,8 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import BUILT_IN
 from cfad_core.apps.dashboard.roles_editor import edit_roles, show_findings, show_sizes
 from cfad_core.apps.dashboard.state import Draft, draft, keep
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
 from cfad_core.data.readers import EXCEL_SUFFIXES, SUFFIXES, excel_sheets, read_table
 from cfad_core.data.tables import Tables
 from cfad_core.data.validation import validate

@@ -10,9 +10,9 @@ from cfad_core.apps.dashboard.progress import finished_view, watch
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.settings import settings
 from cfad_core.apps.dashboard.state import draft
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.waiting import answer_again, show_waiting
 from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
 
 frame.open_page("Train")
 st.title("Train")

@@ -16,10 +16,10 @@ from cfad_core.apps.dashboard.graph_views import (
     weakest_shown,
 )
 from cfad_core.apps.dashboard.knowledge import edit_knowledge, offer_graph
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import offer_measuring
 from cfad_core.apps.dashboard.views import choose_view, looked_at, reached
 from cfad_core.audit.directions import open_directions, times_found
+from cfad_core.core.markdown import as_text
 from cfad_core.data.roles import joint_name
 from cfad_core.figures import adjacency_figure, graph_figure
 

@@ -8,11 +8,11 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.tables import kept_here
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import interval_name, no_path, span
 from cfad_core.apps.dashboard.views import choose_view
 from cfad_core.core.config import DEFAULT_METHODS
 from cfad_core.core.formats import percent
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import label_of, look_of
 from cfad_core.figures import densities_figure
 from cfad_core.runs.model import operating_threshold

@@ -8,14 +8,15 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import kept_here, show_groups
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.threshold_choice import choose
-from cfad_core.apps.dashboard.thresholds import confusion, group_rates, tradeoff
+from cfad_core.apps.dashboard.thresholds import confusion
 from cfad_core.apps.dashboard.uncertainty import LONGEST, interval_caption, interval_name, no_path, show_evidence
 from cfad_core.apps.dashboard.views import choose_view, if_otherwise, otherwise
+from cfad_core.audit.drawing import group_rates, tradeoff
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import number, percent
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import label_of, look_of
 from cfad_core.evaluation.metrics import Metrics
 from cfad_core.figures import rates_figure, tradeoff_figure

@@ -22,10 +22,10 @@ from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
-from cfad_core.apps.dashboard.text import as_text
-from cfad_core.apps.dashboard.thresholds import tradeoff
 from cfad_core.apps.dashboard.views import choose_view, compared_by
+from cfad_core.audit.drawing import tradeoff
 from cfad_core.audit.result import AuditResult
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of, plain_methods
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
 from cfad_core.paper.report import SETTING_NAMES

@@ -9,9 +9,9 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.downloads import offer_downloads
 from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.tables import audits_table, metrics_table
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import compared_by
 from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
 from cfad_core.runs.model import AuditRecord, Status
 
 

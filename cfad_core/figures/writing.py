@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 from cfad_core.core.errors import CfadError
 from cfad_core.core.files import staged_folder
 
 IMAGE_WIDTH = 1100
+
+
+@cache
+def plotly_code() -> str:
+    """The script that draws figures in a browser, for pages that must hold all they need."""
+    code: str = get_plotlyjs()
+    return code
 
 
 def check_images() -> None:

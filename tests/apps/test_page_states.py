@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from cfad_core.apps import cli
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.folder import save_audit
 from cfad_core.audit.run import audit_tables
 from cfad_core.core.config import (
     Knowledge,
 )
 from cfad_core.core.formats import percent
+from cfad_core.core.markdown import as_text
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.data.tables import Tables

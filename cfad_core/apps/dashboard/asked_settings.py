@@ -6,9 +6,9 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.state import Draft
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.config import AskedDetector
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import check_own_name
 
 

@@ -10,8 +10,8 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.state import Draft, KnownCauses
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.config import Knowledge
+from cfad_core.core.markdown import as_text
 from cfad_core.data.suggestions import suggest_roots, time_rank
 
 Places = dict[str, int | None]

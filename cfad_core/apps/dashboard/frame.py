@@ -11,11 +11,11 @@ import streamlit as st
 from cfad_core.apps.dashboard.assets import ASSETS
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.services import result_of, store
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.formats import duration, listed
+from cfad_core.core.markdown import as_text
 from cfad_core.data.attributes import Attribute
 from cfad_core.runs.model import AuditRecord, Status
 

@@ -8,13 +8,13 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import looked_at, reached
 from cfad_core.audit.directions import open_directions, open_edges, times_found
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability import Stability
 from cfad_core.causal.model import StructuralModel
 from cfad_core.core.formats import counted, percent
+from cfad_core.core.markdown import as_text
 from cfad_core.data.roles import joint_name
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.edge_cuts import EdgeCuts

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from cfad_core.apps.dashboard.text import as_text
+from cfad_core.core.markdown import as_text
 from cfad_core.data.attributes import MAX_BANDS, Attribute, attribute_findings, settle
 from cfad_core.data.groups import OUTSIDE, band_names
 from cfad_core.data.kinds import kind_of

@@ -24,11 +24,11 @@ from cfad_core.apps.dashboard.group_tables import (
 )
 from cfad_core.apps.dashboard.slice_view import show_slices
 from cfad_core.apps.dashboard.tables import kept_here
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import span
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import SMALLEST_GROUP, counted, percent
+from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.group_lines import gap_line, impact_line
 from cfad_core.evaluation.group_metrics import GroupTable
 from cfad_core.evaluation.interaction import Interaction, cancelling_line, interaction_line

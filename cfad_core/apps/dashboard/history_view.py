@@ -13,13 +13,13 @@ from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.batch import Batch
 from cfad_core.audit.batches import measure_batch
 from cfad_core.audit.history import append_batch, history_table, read_history
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, percent, percent_range
+from cfad_core.core.markdown import as_text
 from cfad_core.data.readers import SUFFIXES, read_table
 from cfad_core.figures import Moment, history_figure
 from cfad_core.runs.model import AuditRecord

@@ -15,7 +15,6 @@ from cfad_core.apps.dashboard.causes import choose_causes, choose_order, suggest
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.state import at_first
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.result import AuditResult
 from cfad_core.causal.exchange import (
     FORMATS,
@@ -30,6 +29,7 @@ from cfad_core.causal.ready_graph import ReadyGraph
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.core.formats import counted
+from cfad_core.core.markdown import as_text
 from cfad_core.data.roles import joint_name
 from cfad_core.runs.model import AuditRecord
 

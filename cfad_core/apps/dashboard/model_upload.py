@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.questions import Questions
 from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
 from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.onnx_model import read_form, score_with_model
 from cfad_core.runs.onnx_use import ModelForm, OnnxUse, check_use, suggest_use

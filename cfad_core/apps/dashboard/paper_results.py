@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard.assets import ASSETS
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import duration
+from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
 from cfad_core.paper.comparison import called, domination_notes, standing_along
 from cfad_core.paper.judges import ADDITIVE, JUDGES, TRUTH

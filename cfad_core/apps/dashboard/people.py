@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import groups_of, view_of
 from cfad_core.audit.explanation import NOTICEABLE, Explanation, explain
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import percent
+from cfad_core.core.markdown import as_text
 from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.detectors.registry import METHODS, label_of
 from cfad_core.evaluation.plausibility import Plausibility

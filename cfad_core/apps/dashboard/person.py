@@ -16,10 +16,10 @@ from cfad_core.apps.dashboard.people import (
     twin_warning,
 )
 from cfad_core.apps.dashboard.services import people_table
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import groups_of, is_simple, otherwise
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import number, percent
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import label_of
 from cfad_core.figures import contributions_figure
 from cfad_core.runs.model import AuditRecord

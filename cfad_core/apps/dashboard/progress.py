@@ -11,13 +11,13 @@ from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tables import show_metrics
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.uncertainty import choose_evidence, show_verdicts
 from cfad_core.apps.dashboard.views import choose_view, otherwise
 from cfad_core.apps.dashboard.waiting import answer_again
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import METHODS
 from cfad_core.figures import training_figure
 from cfad_core.runs.model import AuditRecord, Report

@@ -11,9 +11,9 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.group_editor import choose_attribute, frequent_values
 from cfad_core.apps.dashboard.state import Draft
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import percent
+from cfad_core.core.markdown import as_text
 from cfad_core.core.states import Codes, States
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.findings import Finding, Severity

@@ -9,10 +9,10 @@ from cfad_core.apps.dashboard.causes import choose_for
 from cfad_core.apps.dashboard.knowledge import upload_knowledge
 from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods
 from cfad_core.apps.dashboard.state import Draft, at_first, keep
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.causal.graph import allowed_edges
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, PresetName, preset
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import METHODS, plain_methods
 
 

@@ -7,9 +7,9 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.slicing import MethodSlices
 from cfad_core.core.formats import SMALLEST_GROUP, percent
+from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.slices import Slice, Slices, slice_lines
 
 _LONGEST = 1000  # of a sentence, which names columns

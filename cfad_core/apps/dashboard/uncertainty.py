@@ -11,12 +11,12 @@ from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.tables import interval_kind
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import reached
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import percent
+from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.plausibility import Plausibility
 from cfad_core.runs.model import AuditRecord

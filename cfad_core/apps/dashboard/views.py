@@ -11,10 +11,10 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.frame import VIEW
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.comparisons import Comparison, Plan, View
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.arrays import Floats
+from cfad_core.core.markdown import as_text
 from cfad_core.core.states import States
 from cfad_core.runs.model import AuditRecord
 

@@ -9,11 +9,11 @@ from cfad_core.apps.dashboard.downloads import parquet_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.model_upload import score_with_upload
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.audit.answers import Answers, Door, score_column, suggest_meaning
 from cfad_core.audit.pending_files import AnswerForm, load_labels
 from cfad_core.audit.questions import Questions
 from cfad_core.core.errors import CfadError, InvalidDataError
+from cfad_core.core.markdown import as_text
 from cfad_core.data.readers import SUFFIXES, read_table
 from cfad_core.detectors.adapter import Meaning
 from cfad_core.runs.model import AuditRecord

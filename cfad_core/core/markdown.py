@@ -1,4 +1,4 @@
-"""What comes from a table or a file is shown as text, never as Markdown."""
+"""Text from tables and people in Markdown: it is shown as it is, never as markup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$:~&=^])")
 
 
 def as_text(text: object, limit: int = 200) -> str:
-    """Text from a table or a file for places where Streamlit would read it as Markdown."""
+    """Text on one line, shortened, for places that would read it as Markdown."""
     clean = " ".join(str(text).split())
     shown = clean if len(clean) <= limit else clean[: limit - 1] + "…"
     return _MARKUP.sub(r"\\\1", _ADDRESS.sub(rf"\1{_JOINER}", shown))

@@ -1,0 +1,107 @@
+"""From an audit and a person's statements to a document, and from that to files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, get_args
+
+from cfad_core.audit.statements import Statements
+from cfad_core.core.errors import InvalidConfigError
+from cfad_core.report.document import Document, SignedBy, clean, one_line
+from cfad_core.report.moments import moment
+from cfad_core.report.sections import SECTIONS
+from cfad_core.report.sections.summary import slides
+from cfad_core.report.subject import Subject
+from cfad_core.report.template import Template
+
+Format = Literal["html", "pdf", "json", "model-card", "data-sheet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+FILES: dict[Format, str] = {
+    "html": "report.html",
+    "pdf": "report.pdf",
+    "json": "report.json",
+    "model-card": "model_card.md",
+    "data-sheet": "data_sheet.md",
+}
+
+
+def make_document(
+    audit: Subject,
+    statements: Statements,
+    template: Template | None = None,
+    *,
+    at: float | None = None,
+    signed: SignedBy | None = None,
+) -> Document:
+    """The report of an audit.
+
+    Parameters
+    ----------
+    at : when it is made, in seconds since 1970; now, by default
+    """
+    template = template or Template()
+    sections = tuple(section(audit, statements) for name, section in SECTIONS.items() if name not in template.left_out)
+    left_out = tuple(SECTIONS[name](audit, statements).title for name in template.left_out)
+    name = one_line(template.title or statements.system or audit.name)
+    return Document(
+        title=f"Audit report: {name}",
+        audit=f"{one_line(audit.name)} ({audit.id})" if audit.id else one_line(audit.name),
+        made=moment(time.time() if at is None else at),
+        sections=sections,
+        slides=slides(audit, statements),
+        organisation=clean(template.name),
+        left_out=left_out,
+        signed=signed,
+        logo=template.logo,
+    )
+
+
+def write(document: Document, formats: Iterable[Format], audit_json: bytes) -> dict[str, bytes]:
+    """The files of a report by name.
+
+    Parameters
+    ----------
+    audit_json : what is attached to the PDF
+
+    Raises
+    ------
+    InvalidConfigError
+        If there is no such format.
+    CfadError
+        If a PDF is asked for and cannot be made here.
+    """
+    makers = _makers(audit_json)
+    wanted = list(dict.fromkeys(formats))
+    unknown = [name for name in wanted if name not in makers]
+    if unknown:
+        raise InvalidConfigError(f"There is no format '{unknown[0]}'; choose some of: {', '.join(FORMATS)}.")
+    return {FILES[name]: makers[name](document) for name in wanted}
+
+
+def _makers(audit_json: bytes) -> Mapping[Format, Callable[[Document], bytes]]:
+    def html(document: Document) -> bytes:
+        from cfad_core.report.html import html_report
+
+        return html_report(document).encode()
+
+    def pdf(document: Document) -> bytes:
+        from cfad_core.report.pdf import pdf_report
+
+        return pdf_report(document, audit_json)
+
+    def card(which: Literal["model", "data"]) -> Callable[[Document], bytes]:
+        def made(document: Document) -> bytes:
+            from cfad_core.report.cards import data_sheet, model_card
+
+            return (model_card if which == "model" else data_sheet)(document).encode()
+
+        return made
+
+    return {
+        "html": html,
+        "pdf": pdf,
+        "json": lambda document: document.json,
+        "model-card": card("model"),
+        "data-sheet": card("data"),
+    }

@@ -1,0 +1,43 @@
+"""A report as a tagged PDF (PDF/UA-1) with page numbers, its digest on every page, and the numbers attached."""
+
+from __future__ import annotations
+
+from cfad_core.core.errors import CfadError
+from cfad_core.report.document import Document
+from cfad_core.report.html import print_page
+
+
+def pdf_report(document: Document, audit_json: bytes) -> bytes:
+    """The file; ``audit.json`` and ``report.json`` are attached.
+
+    Raises
+    ------
+    CfadError
+        If the libraries that lay out text are not there.
+    """
+    try:
+        from weasyprint import HTML, Attachment  # type: ignore[import-untyped]
+        from weasyprint.urls import URLFetcher  # type: ignore[import-untyped]
+    except OSError as error:
+        raise CfadError(
+            "A PDF is laid out by Pango, which is not installed here. Install it (Debian: apt-get install "
+            "libpango-1.0-0 "
+            "libpangoft2-1.0-0; macOS: brew install pango), or make the report as HTML and print it."
+        ) from error
+    fetcher = URLFetcher(allowed_protocols=("data",))  # a logo; nothing else is ever loaded
+    attached = [
+        Attachment(string=content, name=name, description=about, relationship="Data")
+        for name, content, about in (
+            ("audit.json", audit_json, "The audit, with unrounded numbers"),
+            ("report.json", document.json, "The numbers of this report"),
+        )
+    ]
+    page = HTML(string=print_page(document), base_url="about:blank", url_fetcher=fetcher)
+    found: bytes = page.write_pdf(
+        pdf_variant="pdf/ua-1",
+        attachments=attached,
+        pdf_identifier=document.digest.encode(),
+        custom_metadata=True,
+        optimize_images=True,
+    )
+    return found

@@ -1,0 +1,119 @@
+"""The pictures of a report: as SVG for print, and as plotly figures for the screen. Small groups are in neither."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from cfad_core.audit.comparisons import Comparison
+from cfad_core.audit.directions import open_directions, times_found
+from cfad_core.audit.drawing import group_rates, tradeoff
+from cfad_core.core.formats import SMALLEST_GROUP
+from cfad_core.detectors.registry import look_of
+from cfad_core.evaluation.densities import Densities
+from cfad_core.evaluation.metrics import suppressed
+from cfad_core.figures import densities_figure, graph_figure, rates_figure, tradeoff_figure
+from cfad_core.figures.graph_sketch import graph_sketch
+from cfad_core.figures.sketches import RateRow, densities_sketch, rates_sketch
+from cfad_core.figures.style import COUNTERFACTUAL
+from cfad_core.figures.tradeoff_sketch import tradeoff_sketch
+from cfad_core.report.document import Picture
+from cfad_core.report.subject import Subject
+
+_BINS = 48  # of densities, at most: more would not be clearer in print
+
+
+def sizes(audit: Subject, comparison: Comparison) -> dict[str, int]:
+    """How many people each group has."""
+    return {name: int(rows.sum()) for name, rows in audit.report(comparison).basis.groups.items()}
+
+
+def _shown(audit: Subject, comparison: Comparison) -> list[str]:
+    """The groups that are large enough to be drawn."""
+    return [name for name, n in sizes(audit, comparison).items() if n >= SMALLEST_GROUP]
+
+
+def rates_svg(audit: Subject, comparison: Comparison) -> str:
+    """Who is flagged, by group, people and twins."""
+    found, people = suppressed(audit.report(comparison).metrics_at(audit.threshold).groups), sizes(audit, comparison)
+    return rates_sketch(
+        [
+            RateRow(name, people[name], values["flag_rate"], values["flag_rate_counterfactual"])
+            for name, values in found.items()
+        ]
+    )
+
+
+def rates_picture(audit: Subject, comparison: Comparison) -> Picture:
+    """The same, also to be pointed at."""
+    report, drawn = audit.report(comparison), _shown(audit, comparison)
+    rates = group_rates(report, audit.threshold)
+    kept = {
+        title: values for (title, values), name in zip(rates.items(), report.basis.groups, strict=True) if name in drawn
+    }
+    return Picture(
+        f"rates_{comparison.name}",
+        f"Who is flagged by {audit.label}, by {comparison.name}",
+        f"Each group as it is, and its twins: the same {audit.people:,} people, had they belonged to another group.",
+        rates_svg(audit, comparison),
+        rates_figure(kept).to_json() if kept else "",
+    )
+
+
+def densities_picture(audit: Subject, comparison: Comparison) -> Picture | None:
+    """How scores are spread; None if there are none that could be drawn."""
+    report, drawn = audit.report(comparison), _shown(audit, comparison)
+    if not drawn or not all(np.isfinite(some).all() for some in (report.scores.factual, report.scores.judged)):
+        return None
+    log, bins = report.is_positive, int(min(_BINS, max(12, 2 * len(report.scores.factual) ** 0.5)))
+    found = _without_small(report.densities(bins, log=log), drawn)
+    look = look_of(audit.method)
+    return Picture(
+        f"densities_{comparison.name}",
+        f"Scores of {audit.label}, by {comparison.name}",
+        "Solid: people as they are. Dashed: their twins. The closer the two lines of a group are, the less the score "
+        "depends on the group. People right of the threshold are flagged.",
+        densities_sketch(found, audit.threshold, sizes(audit, comparison), log=log),
+        densities_figure({look: found}, {look: audit.threshold}, log=log).to_json(),
+    )
+
+
+def _without_small(found: Densities, drawn: list[str]) -> Densities:
+    kept = {f"{name}{world}" for name in drawn for world in ("", COUNTERFACTUAL)}
+    return dataclasses.replace(found, density={name: some for name, some in found.density.items() if name in kept})
+
+
+def tradeoff_picture(audit: Subject) -> Picture:
+    """What another threshold, or another detector, would cost and save."""
+    result, with_labels = audit.result.seen(), audit.has_labels
+    curves = {look_of(name): tradeoff(report, with_labels=with_labels) for name, report in result.reports.items()}
+    metrics = result.reports[audit.method].metrics_at(audit.threshold)
+    quality = metrics.macro_f1 if with_labels else metrics.flag_rate
+    chosen = {look_of(audit.method): (metrics.changing_ratio or 0.0, quality or 0.0)}
+    better = "Left and up is better" if with_labels else "At the same share flagged, further left is fairer"
+    return Picture(
+        "tradeoff",
+        "What other thresholds and detectors would do",
+        f"Each point of a line is a threshold. {better}. The star is the threshold that this report is about.",
+        tradeoff_sketch(curves, chosen, with_labels=with_labels),
+        tradeoff_figure(curves, chosen, with_labels=with_labels).to_json(),
+    )
+
+
+def graph_picture(audit: Subject) -> Picture:
+    """What causes what."""
+    result = audit.result
+    variables, strengths = result.model.strengths()
+    stability, is_open = result.stability, open_directions(result)
+    found = None if stability is None else (times_found(stability), len(stability.graphs))
+    names, affected = result.model.attributes, result.model.affected_names
+    return Picture(
+        "graph",
+        "The causal graph",
+        "An arrow leads from a cause to its effect. Dashed arrows were found in fewer than half of the subsamples; "
+        "at a "
+        "question mark the data leave the direction open.",
+        graph_sketch(variables, strengths, names, affected, found=found, is_open=is_open),
+        graph_figure(variables, strengths, names, affected, found=found, is_open=is_open).to_json(),
+    )

@@ -1,0 +1,67 @@
+"use strict";
+(() => {
+  // Pictures: still ones are in the page; where a browser can unpack plotly, ones to point at take their place
+  const figures = [...document.querySelectorAll("figure[data-figure]")];
+  const packed = document.getElementById("plotly");
+  async function unpack() {
+    const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+    return window.Plotly;
+  }
+  async function draw() {
+    const plotly = await unpack();
+    if (!plotly) return;
+    for (const place of figures) {
+      const drawn = JSON.parse(document.getElementById(place.dataset.figure).textContent);
+      const live = document.createElement("div");
+      live.className = "live";
+      live.setAttribute("role", "img");
+      live.setAttribute("aria-label", place.dataset.title);
+      place.prepend(live);
+      await plotly.newPlot(live, drawn.data, drawn.layout, { displaylogo: false, displayModeBar: false, responsive: true });
+      place.classList.add("is-live");
+    }
+    document.documentElement.dataset.pictures = "live";
+  }
+  if (packed && figures.length && "DecompressionStream" in window) draw().catch((error) => console.warn(error));
+
+  // The summary for a projector
+  const slides = document.getElementById("slides");
+  const pages = [...slides.querySelectorAll(".slide")];
+  const button = document.getElementById("present");
+  let place = 0;
+  function show(next) {
+    place = Math.min(pages.length - 1, Math.max(0, next));
+    pages.forEach((page, k) => { page.hidden = k !== place; });
+  }
+  function start() {
+    slides.hidden = false;
+    document.body.classList.add("presenting");
+    show(0);
+    if (document.documentElement.requestFullscreen) document.documentElement.requestFullscreen().catch(() => {});
+  }
+  function stop() {
+    slides.hidden = true;
+    document.body.classList.remove("presenting");
+    if (document.fullscreenElement) document.exitFullscreen();
+    button.focus();
+  }
+  button.hidden = false;
+  button.addEventListener("click", start);
+  slides.addEventListener("click", () => show(place + 1));
+  document.addEventListener("fullscreenchange", () => { if (!document.fullscreenElement && !slides.hidden) stop(); });
+  document.addEventListener("keydown", (event) => {
+    if (slides.hidden) return;
+    const step = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 }[event.key];
+    if (step) show(place + step);
+    else if (event.key === "Home") show(0);
+    else if (event.key === "End") show(pages.length - 1);
+    else if (event.key === "Escape") stop();
+    else return;
+    event.preventDefault();
+  });
+  if (location.hash === "#present") start();
+})();
