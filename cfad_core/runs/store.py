@@ -27,6 +27,7 @@ from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
 from cfad_core.audit.pending_files import AnswerForm, is_pending, load_questions, save_answers
 from cfad_core.audit.questions import Questions
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import Statements
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
@@ -171,6 +172,10 @@ class Store(Queue):
     def choose_threshold(self, audit: str, threshold: ChosenThreshold) -> None:
         """Keep the threshold that was chosen."""
         self._change(audit, threshold=threshold.to_dict())
+
+    def state(self, audit: str, statements: Statements) -> None:
+        """Keep what people state about the audit, in the place of all that they stated before."""
+        self._change(audit, statements=statements.to_dict())
 
     def delete(self, audit: str) -> None:
         """Delete an audit, and its tables unless another audit has them.

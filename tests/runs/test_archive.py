@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import JustifiedPath, Statements
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.model import AUDITS, EXPORTED, ChosenThreshold
@@ -62,6 +63,7 @@ def test_export_and_import(store: Store, result: AuditResult, tmp_path: Path) ->
     audit = finish(store, result, "To be taken elsewhere")
     store.annotate(audit, "A note.")
     store.choose_threshold(audit, ChosenThreshold("twin", "score", 2.0))
+    store.state(audit, Statements(system="Claims", justified_paths=(JustifiedPath(("group", "income"), "By law."),)))
     export_audit(store, audit, tmp_path / "audit.zip")
     with Store(tmp_path / "elsewhere", f"sqlite:///{tmp_path}/other.sqlite") as other:
         found = import_audit(other, tmp_path / "audit.zip")
@@ -106,9 +108,10 @@ def test_an_audit_of_an_older_version_gets_its_groups(store: Store, result: Audi
 
 
 def test_an_archive_may_be_older_than_a_column(exported: Files, empty: Store, tmp_path: Path) -> None:
-    files = with_record(exported, note=None, threshold=None, started=None)
+    files = with_record(exported, note=None, threshold=None, started=None, statements=None, plan=None)
     record = empty.get(import_audit(empty, packed(files, tmp_path / "old.zip")))
     assert (record.note, record.threshold, record.started) == ("", None, None)
+    assert (record.statements_entry, record.plan_entry) == (None, None)
 
 
 def _without_tables(files: Files) -> Files:
@@ -139,6 +142,9 @@ def _without_tables(files: Files) -> Files:
         (lambda files: with_record(files, config={"preset": 5}), "preset"),
         (lambda files: with_record(files, threshold={"method": "cfad"}), "The saved threshold is damaged"),
         (lambda files: with_record(files, threshold=[1]), "The saved threshold is damaged"),
+        (lambda files: with_record(files, statements={"system": 5}), "statements.system"),
+        (lambda files: with_record(files, statements=[1]), "Expected statements by their names"),
+        (lambda files: with_record(files, plan={"by": "me"}), "The saved plan is damaged"),
         (
             lambda files: with_record(files, threshold={"method": "**b**", "by": "score", "value": 1.0}),
             "its threshold is for a method '..b..', which was not audited",
