@@ -12,6 +12,7 @@ from cfad_core.apps.dashboard.tables import audits_table, metrics_table
 from cfad_core.apps.dashboard.text import as_text
 from cfad_core.apps.dashboard.views import compared_by
 from cfad_core.core.errors import CfadError
+from cfad_core.core.formats import counted
 from cfad_core.runs.model import AuditRecord, Status
 
 
@@ -30,6 +31,8 @@ def change(record: AuditRecord) -> None:
         else:
             st.rerun()
     certain = sure.checkbox("Yes, delete it for good", key=f"sure-{record.id}")
+    if count := len(store().signatures(record.id)):
+        sure.caption(f"{counted(count, 'signed report')} of it would be deleted, too.")
     if remove.button("Delete", disabled=not certain, key=f"delete-{record.id}"):
         try:
             store().delete(record.id)

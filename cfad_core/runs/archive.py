@@ -24,6 +24,7 @@ from cfad_core.core.files import staged_file
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import PARTS, Tables, load_parquet
 from cfad_core.detectors.registry import check_known
+from cfad_core.runs import signed
 from cfad_core.runs.model import AS_STORED, AUDITS, EXPORTED, AuditRecord, ChosenThreshold, headline
 from cfad_core.runs.plan import AuditPlan
 from cfad_core.runs.store import Store, checked_name
@@ -34,19 +35,34 @@ _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError),  # also what is encrypted or packed in a way that is not known
 )
 _MAX_BYTES = 20_000_000_000
-_MEMBER = re.compile(r"record\.json|audit/[a-z_]+\.(json|jsonl|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet")
+_MEMBER = re.compile(
+    r"record\.json|audit/[a-z_]+\.(json|jsonl|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet"
+    rf"|audit/{signed.FOLDER}/[0-9]{{4}}/{signed.FILE_NAME.pattern}"
+)
 
 
 def export_audit(store: Store, audit: str, path: Path) -> None:
-    """Write a finished audit, its tables and its place in the index to a zip file, whole or not at all."""
-    record = store.get(audit)
+    """Write a finished audit, its tables, signed reports and place in the index to a zip file, whole or not at all.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If it is not done, or damaged, or a signed report is not as it was signed.
+    """
+    record, folder = store.get(audit), store.folder(audit)
     store.result(audit)  # refuses an audit that is not done, or damaged
+    try:
+        signed.check_copies(folder)
+    except InvalidArtifactError as error:
+        place = folder / signed.FOLDER
+        raise InvalidArtifactError(f"Audit '{audit}' cannot be exported: {error}. Restore it in '{place}'.") from error
     entry = {"version": _VERSION} | {name: _plain(record, name) for name in EXPORTED}
     with staged_file(path) as stage, zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("record.json", json.dumps(entry, indent=2) + "\n")
-        for file in sorted(store.folder(audit).iterdir()):
-            if file.is_file() and _MEMBER.fullmatch(f"audit/{file.name}"):
-                archive.write(file, f"audit/{file.name}")
+        for file in sorted([*folder.iterdir(), *folder.glob(f"{signed.FOLDER}/*/*")]):
+            name = f"audit/{file.relative_to(folder).as_posix()}"
+            if file.is_file() and _MEMBER.fullmatch(name):
+                archive.write(file, name)
         for name in sorted(set(record.tables.values())):
             archive.write(store.table_path(name), f"tables/{name}.parquet")
 
@@ -75,6 +91,7 @@ def import_audit(store: Store, path: Path) -> str:
             entry = _unpack(path, folder)
             result = load_audit(folder / "audit")
             load_judges(folder / "audit")  # refuses damaged ones
+            signed.check_copies(folder / "audit")
             tables = _tables(entry, folder / "tables")
             row = _row(entry, result)
             row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]
@@ -98,7 +115,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
             raise InvalidArtifactError(f"it has version {entry['version']}; this program reads {_VERSION}")
         for member in members:
             target = folder / member.filename
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as source, target.open("wb") as out:
                 shutil.copyfileobj(source, out)
     return entry

@@ -15,7 +15,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
+from cfad_core.runs import signed
 from cfad_core.runs.model import ACTIVE, AUDITS, ENDED_EARLY, ChosenThreshold
 from cfad_core.runs.queue import Queue
 
@@ -177,8 +178,18 @@ class Store(Queue):
         """Keep what people state about the audit, in the place of all that they stated before."""
         self._change(audit, statements=statements.to_dict())
 
+    def sign(
+        self, audit: str, files: Callable[[int, float], signed.Files], signer: str, role: str = ""
+    ) -> signed.Signature:
+        """Keep a signed copy of the report of a finished audit, as ``signed.sign``."""
+        return signed.sign(self.finished_folder(audit), files, signer, role)
+
+    def signatures(self, audit: str) -> tuple[signed.Signature, ...]:
+        """The signatures of its signed reports, ascending, as ``signed.signatures``."""
+        return signed.signatures(self.folder(self.get(audit).id))
+
     def delete(self, audit: str) -> None:
-        """Delete an audit, and its tables unless another audit has them.
+        """Delete an audit with its signed reports, and its tables unless another audit has them.
 
         Raises
         ------
