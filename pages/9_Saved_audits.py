@@ -33,6 +33,8 @@ def change(record: AuditRecord) -> None:
     certain = sure.checkbox("Yes, delete it for good", key=f"sure-{record.id}")
     if count := len(store().signatures(record.id)):
         sure.caption(f"{counted(count, 'signed report')} of it would be deleted, too.")
+    if record.status == "done":
+        sure.caption("Its settings and verdict stay listed in reports of the same table.")
     if remove.button("Delete", disabled=not certain, key=f"delete-{record.id}"):
         try:
             store().delete(record.id)

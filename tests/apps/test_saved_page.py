@@ -83,4 +83,5 @@ def test_before_deleting_it_is_said_what_goes_with_it(done: tuple[str, str], hom
             store.sign(done[0], lambda *_: {"report.json": b"{}"}, "Ada")
     app = choose_row(visit("9_Saved_audits.py"), 1)  # the older one
     assert "2 signed reports of it would be deleted, too." in said(app)
+    assert "Its settings and verdict stay listed in reports of the same table." in said(app)
     assert "signed report" not in said(choose_row(app, 0))
