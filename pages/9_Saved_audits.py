@@ -11,6 +11,7 @@ from cfad_core.apps.dashboard.services import result_of, store
 from cfad_core.apps.dashboard.tables import audits_table, metrics_table
 from cfad_core.apps.dashboard.views import compared_by
 from cfad_core.core.errors import CfadError
+from cfad_core.core.formats import counted
 from cfad_core.core.markdown import as_text
 from cfad_core.runs.model import AuditRecord, Status
 
@@ -30,6 +31,10 @@ def change(record: AuditRecord) -> None:
         else:
             st.rerun()
     certain = sure.checkbox("Yes, delete it for good", key=f"sure-{record.id}")
+    if count := len(store().signatures(record.id)):
+        sure.caption(f"{counted(count, 'signed report')} of it would be deleted, too.")
+    if record.status == "done":
+        sure.caption("Its settings and verdict stay listed in reports of the same table.")
     if remove.button("Delete", disabled=not certain, key=f"delete-{record.id}"):
         try:
             store().delete(record.id)

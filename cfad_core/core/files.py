@@ -38,6 +38,30 @@ def staged_folder(folder: Path, last: str | None = None) -> Iterator[Path]:
             folder.rmdir()
 
 
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes ``folder`` in one step when the block ends well, and vanishes otherwise.
+
+    Raises
+    ------
+    CfadError
+        If there is such a folder already, or it cannot be made.
+    """
+    if folder.exists():
+        raise CfadError(f"'{folder}' is there already; nothing is written over it.")
+    check_folder(folder)
+    _make(folder.parent)
+    stage = Path(tempfile.mkdtemp(prefix=".staged-", dir=folder.parent))
+    try:
+        yield stage
+        for path in stage.iterdir():
+            path.chmod(0o666 & ~_UMASK)
+        stage.chmod(0o777 & ~_UMASK)
+        os.replace(stage, folder)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
 def read_bytes(path: Path, most: int) -> bytes:
     """What is in a file that a person named.
 

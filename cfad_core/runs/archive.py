@@ -17,12 +17,16 @@ import sqlalchemy as sa
 
 from cfad_core.audit.folder import load_audit, load_judges
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import Statements
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.files import staged_file
+from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import PARTS, Tables, load_parquet
 from cfad_core.detectors.registry import check_known
-from cfad_core.runs.model import AUDITS, EXPORTED, ChosenThreshold, headline
+from cfad_core.runs import signed
+from cfad_core.runs.model import AS_STORED, AUDITS, EXPORTED, AuditRecord, ChosenThreshold, headline
+from cfad_core.runs.plan import AuditPlan
 from cfad_core.runs.store import Store, checked_name
 
 _VERSION = 1
@@ -31,25 +35,44 @@ _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError),  # also what is encrypted or packed in a way that is not known
 )
 _MAX_BYTES = 20_000_000_000
-_MEMBER = re.compile(r"record\.json|audit/[a-z_]+\.(json|jsonl|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet")
+_MEMBER = re.compile(
+    r"record\.json|audit/[a-z_]+\.(json|jsonl|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet"
+    rf"|audit/{signed.FOLDER}/[0-9]{{4}}/{signed.FILE_NAME.pattern}"
+)
 
 
 def export_audit(store: Store, audit: str, path: Path) -> None:
-    """Write a finished audit, its tables and its place in the index to a zip file, whole or not at all."""
-    record = store.get(audit)
+    """Write a finished audit, its tables, signed reports and place in the index to a zip file, whole or not at all.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If it is not done, or damaged, or a signed report is not as it was signed.
+    """
+    record, folder = store.get(audit), store.folder(audit)
     store.result(audit)  # refuses an audit that is not done, or damaged
-    entry = {"version": _VERSION} | {name: _plain(getattr(record, name)) for name in EXPORTED}
+    try:
+        signed.check_copies(folder)
+    except InvalidArtifactError as error:
+        place = folder / signed.FOLDER
+        raise InvalidArtifactError(f"Audit '{audit}' cannot be exported: {error}. Restore it in '{place}'.") from error
+    entry = {"version": _VERSION} | {name: _plain(record, name) for name in EXPORTED}
     with staged_file(path) as stage, zipfile.ZipFile(stage, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("record.json", json.dumps(entry, indent=2) + "\n")
-        for file in sorted(store.folder(audit).iterdir()):
-            if file.is_file() and _MEMBER.fullmatch(f"audit/{file.name}"):
-                archive.write(file, f"audit/{file.name}")
+        for file in sorted([*folder.iterdir(), *folder.glob(f"{signed.FOLDER}/*/*")]):
+            name = f"audit/{file.relative_to(folder).as_posix()}"
+            if file.is_file() and _MEMBER.fullmatch(name):
+                archive.write(file, name)
         for name in sorted(set(record.tables.values())):
             archive.write(store.table_path(name), f"tables/{name}.parquet")
 
 
-def _plain(value: Any) -> Any:
-    return value.to_dict() if hasattr(value, "to_dict") else value
+def _plain(record: AuditRecord, name: str) -> Any:
+    """What an archive has of a column; roles and settings to the letter, as a plan may have sealed them."""
+    stored, made = getattr(record, AS_STORED.get(name, name)), getattr(record, name)
+    if name in ("roles", "config"):
+        return json.loads(stored)
+    return made.to_dict() if stored is not None and hasattr(made, "to_dict") else stored
 
 
 def import_audit(store: Store, path: Path) -> str:
@@ -68,6 +91,7 @@ def import_audit(store: Store, path: Path) -> str:
             entry = _unpack(path, folder)
             result = load_audit(folder / "audit")
             load_judges(folder / "audit")  # refuses damaged ones
+            signed.check_copies(folder / "audit")
             tables = _tables(entry, folder / "tables")
             row = _row(entry, result)
             row["schema_version"] = json.loads((folder / "audit" / "audit.json").read_text("utf-8"))["schema_version"]
@@ -91,7 +115,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
             raise InvalidArtifactError(f"it has version {entry['version']}; this program reads {_VERSION}")
         for member in members:
             target = folder / member.filename
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(member) as source, target.open("wb") as out:
                 shutil.copyfileobj(source, out)
     return entry
@@ -113,10 +137,12 @@ def _row(entry: Mapping[str, Any], result: AuditResult) -> dict[str, Any]:
     if chosen is not None and chosen.method not in result.scores:
         raise InvalidArtifactError(f"its threshold is for a method '{chosen.method[:40]}', which was not audited")
     row["threshold"] = None if chosen is None else chosen.to_dict()
-    row["roles"] = json.dumps(result.roles.to_dict())  # with the groups that the audit settled
-    config = AuditConfig.from_dict(row["config"])
-    check_known(config.methods)
-    row["config"] = json.dumps(config.to_dict())
+    row["statements"] = Statements.from_dict(row["statements"]).to_dict() if "statements" in row else None
+    row["plan"] = AuditPlan.from_dict(row["plan"]).to_dict() if "plan" in row else None
+    as_given = ColumnRoles.from_dict(row["roles"]) == result.roles
+    row["roles"] = json.dumps(row["roles"] if as_given else result.roles.to_dict())  # with the groups that it settled
+    check_known(AuditConfig.from_dict(row["config"]).methods)
+    row["config"] = json.dumps(row["config"])
     for name in EXPORTED:
         _check(AUDITS.columns[name], row.get(name))
     return row | {"name": checked_name(row["name"])}

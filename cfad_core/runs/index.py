@@ -12,7 +12,8 @@ from filelock import FileLock
 
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.database import connect
-from cfad_core.runs.model import AUDITS, REPORTS, AuditRecord, Report, Status
+from cfad_core.runs.model import AUDITS, DELETED, REPORTS, AuditRecord, Report, Status
+from cfad_core.runs.trace import AuditTrace
 
 
 def home_folder() -> Path:
@@ -77,6 +78,12 @@ class Index:
             query = query.where(sa.or_(*(column.icontains(text, autoescape=True) for column in columns)))
         with self._engine.connect() as connection:
             return [AuditRecord.of(row) for row in connection.execute(query).mappings()]
+
+    def deleted(self) -> list[AuditTrace]:
+        """What is left of audits that had a result and were deleted, the oldest first."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(DELETED).order_by(DELETED.c.created, DELETED.c.id)).mappings()
+            return [AuditTrace(**{str(name): value for name, value in row.items()}) for row in rows]
 
     def reports(self, audit: str, after: int = 0) -> list[Report]:
         """The reports of an audit, from the one after ``after`` on."""

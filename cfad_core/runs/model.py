@@ -17,10 +17,12 @@ import sqlalchemy as sa
 
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.stability_files import ONE_ENGINE
+from cfad_core.audit.statements import Statements
 from cfad_core.core.config import AuditConfig
-from cfad_core.core.errors import InvalidArtifactError
+from cfad_core.core.errors import InvalidArtifactError, InvalidConfigError
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.evaluation.pair_table import worst_line
+from cfad_core.runs.plan import AuditPlan
 
 Status = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "interrupted"]
 WayOfChoosing = Literal["quantile", "score", "investigations"]
@@ -58,6 +60,8 @@ AUDITS = sa.Table(
     sa.Column("error", sa.Text, nullable=False, default=""),
     sa.Column("details", sa.Text, nullable=False, default=""),
     sa.Column("schema_version", sa.Integer, nullable=False),
+    sa.Column("statements", sa.JSON(none_as_null=True), info=_EXPORTED),
+    sa.Column("plan", sa.JSON(none_as_null=True), info=_EXPORTED),
     sa.Index("audits_created", "created"),
     sa.Index("audits_status", "status"),
 )
@@ -73,11 +77,31 @@ REPORTS = sa.Table(
     sa.Column("values", sa.JSON, nullable=False),
     sa.Index("reports_audit", "audit", "id"),
 )
+DELETED = sa.Table(  # what reports of the same table list of audits that had a result; nothing about people
+    "deleted_audits",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("finished", sa.Float),
+    sa.Column("deleted", sa.Float, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("data_digest", sa.String(64), nullable=False),
+    sa.Column("tables", sa.JSON, nullable=False),
+    sa.Column("columns", sa.JSON, nullable=False),
+    sa.Column("roles", sa.Text, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
+    sa.Column("verdicts", sa.JSON, nullable=False),
+    sa.Column("plan", sa.JSON(none_as_null=True)),
+)
 EXPORTED = tuple(column.name for column in AUDITS.columns if column.info == _EXPORTED)
 
 # Columns whose values are JSON of something: the field that keeps it as stored, the property that makes it is named as
 # the column. It is made when it is asked for: lists do not need it, and one damaged row must not spoil them.
-AS_STORED = {"roles": "roles_text", "config": "config_text", "threshold": "threshold_entry"}
+AS_STORED = {
+    **{"roles": "roles_text", "config": "config_text", "threshold": "threshold_entry"},
+    **{"statements": "statements_entry", "plan": "plan_entry"},
+}
 
 
 @dataclass(frozen=True)
@@ -145,14 +169,17 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 @dataclass(frozen=True)
 class AuditRecord:
-    """An audit in the index. Times are seconds since 1970; ``metrics`` and ``threshold`` are None until there are any.
+    """An audit in the index.
+
+    Times are seconds since 1970; ``metrics``, ``threshold`` and ``plan`` are None if there are none (yet).
 
     Attributes
     ----------
     source : where the table came from, for people
     parent : the audit that this one repeats with other settings
     tables : digests of the tables that were given, by their part
-    roles_text, config_text, threshold_entry : as stored; ``roles``, ``config`` and ``threshold`` are made of them
+    roles_text, config_text, threshold_entry, statements_entry, plan_entry : as stored; ``roles``, ``config``,
+        ``threshold``, ``statements`` and ``plan`` are made of them
     metrics : the headline, by method
     error : what went wrong, for everybody; ``details`` are for repair
     """
@@ -181,6 +208,8 @@ class AuditRecord:
     error: str
     details: str
     schema_version: int
+    statements_entry: dict[str, Any] | None
+    plan_entry: dict[str, Any] | None
 
     @staticmethod
     def of(row: Mapping[Any, Any]) -> AuditRecord:
@@ -198,6 +227,19 @@ class AuditRecord:
     @cached_property
     def threshold(self) -> ChosenThreshold | None:
         return None if self.threshold_entry is None else ChosenThreshold.from_dict(self.threshold_entry)
+
+    @cached_property
+    def statements(self) -> Statements:
+        """What people stated about the audit; nothing until somebody does."""
+        try:
+            return Statements() if self.statements_entry is None else Statements.from_dict(self.statements_entry)
+        except InvalidConfigError as error:
+            raise InvalidArtifactError(f"The saved statements are damaged: {error}") from error
+
+    @cached_property
+    def plan(self) -> AuditPlan | None:
+        """What was planned before it was started; None if nothing was."""
+        return None if self.plan_entry is None else AuditPlan.from_dict(self.plan_entry)
 
     @property
     def is_of_older_engine(self) -> bool:

@@ -6,6 +6,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,8 @@ from cfad_core.audit.pending_files import is_answered, is_finished_with, is_pend
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.index import Index
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
+from cfad_core.runs.signed import FOLDER as SIGNED
+from cfad_core.runs.signed import LOCK as SIGNED_LOCK
 
 
 class Queue(Index):
@@ -148,7 +151,7 @@ class Queue(Index):
             self.finish(record.id, headline(result), record.worker)
         except CfadError:
             if not is_pending(folder):  # answers stay: with them it is finished in a moment
-                shutil.rmtree(folder, ignore_errors=True)
+                _clear(folder)
             message = "The program ended while this audit was running. Start it again."
             self.stop(record.id, "interrupted", message, worker=record.worker)
             return False
@@ -158,6 +161,15 @@ class Queue(Index):
         ended = {"status": status, "finished": time.time(), "worker": None}
         with self._engine.begin() as connection:
             connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(ended | values))
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a run left in the folder of an audit, but for reports that people signed."""
+    for path in folder.iterdir() if (folder / SIGNED).is_dir() else [folder]:
+        if path.is_dir() and path.name != SIGNED:
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name not in (SIGNED, SIGNED_LOCK):
+            path.unlink(missing_ok=True)
 
 
 def _run(audit: str, worker: str | None) -> list[sa.ColumnElement[bool]]:

@@ -10,12 +10,13 @@ old state or the new one; ``recover`` clears away what an interrupted process le
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,16 @@ from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
 from cfad_core.audit.pending_files import AnswerForm, is_pending, load_questions, save_answers
 from cfad_core.audit.questions import Questions
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import Statements
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
-from cfad_core.runs.model import ACTIVE, AUDITS, ENDED_EARLY, ChosenThreshold
+from cfad_core.runs import signed
+from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold
 from cfad_core.runs.queue import Queue
+from cfad_core.runs.trace import column_names, trace_of
 
 
 @dataclass(frozen=True)
@@ -172,23 +176,46 @@ class Store(Queue):
         """Keep the threshold that was chosen."""
         self._change(audit, threshold=threshold.to_dict())
 
+    def state(self, audit: str, statements: Statements) -> None:
+        """Keep what people state about the audit, in the place of all that they stated before."""
+        self._change(audit, statements=statements.to_dict())
+
+    def sign(
+        self, audit: str, files: Callable[[int, float], signed.Files], signer: str, role: str = ""
+    ) -> signed.Signature:
+        """Keep a signed copy of the report of a finished audit, as ``signed.sign``."""
+        return signed.sign(self.finished_folder(audit), files, signer, role)
+
+    def signatures(self, audit: str) -> tuple[signed.Signature, ...]:
+        """The signatures of its signed reports, ascending, as ``signed.signatures``."""
+        return signed.signatures(self.folder(self.get(audit).id))
+
     def delete(self, audit: str) -> None:
-        """Delete an audit, and its tables unless another audit has them.
+        """Delete an audit with its signed reports, and its tables unless another audit has them.
+
+        If it had a result, its settings and verdicts stay listed among ``related`` audits.
 
         Raises
         ------
         InvalidDataError
             If it is running.
         """
+        query = sa.delete(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status != "running").returning(AUDITS)
         with self._engine.begin() as connection:
-            gone = connection.execute(
-                sa.delete(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status != "running").returning(AUDITS.c.id)
-            ).first()
+            gone = connection.execute(query).mappings().first()
+            if gone is not None and self._had_result(record := AuditRecord.of(gone)):
+                columns = column_names(self.table_path(record.tables.get("table", "")))
+                trace = dataclasses.asdict(trace_of(record, columns, deleted=time.time()))
+                connection.execute(sa.insert(DELETED).values(trace))
         if gone is None:
             self.get(audit)
             raise InvalidDataError(f"Audit '{audit}' is running; cancel it first.")
         shutil.rmtree(self.folder(audit), ignore_errors=True)
         self._drop_unused_tables()
+
+    def _had_result(self, record: AuditRecord) -> bool:
+        """Whether it has a result, or had one before it was answered anew."""
+        return record.status == "done" or (self.folder(record.id) / "audit.json").is_file()
 
     def _insert(self, row: Mapping[str, Any], tables: Tables) -> None:
         with self._tables_lock():

@@ -8,6 +8,7 @@ from typing import Protocol
 import pytest
 
 from cfad_core.apps import cli
+from cfad_core.runs.store import Store
 from tests.apps.commands import audit_arguments
 
 
@@ -71,3 +72,18 @@ def test_saved_audits(done: tuple[str, str], tmp_path: Path, say: Say, capsys: p
     assert "is done; it cannot be started again" in capsys.readouterr().err
     assert cli.main(["audits", "list", "--status", "finished"]) == 2
     assert "There is no status 'finished'" in capsys.readouterr().err
+
+
+def test_signed_reports_are_listed_and_go_with_their_audit(done: tuple[str, str], home: Path, say: Say) -> None:
+    with Store(home) as store:
+        first = store.sign(done[0], lambda *_: {"report.json": b"{}"}, "Ada", "internal audit")
+        store.sign(done[0], lambda *_: {"report.json": b"{}"}, "Grace")
+        for version in ("0002", "0003"):
+            (store.folder(done[0]) / "signed" / version).mkdir(exist_ok=True)
+            (store.folder(done[0]) / "signed" / version / "report.json").write_text("[]")
+    shown = say("show", done[0])
+    assert "report 1: by Ada (internal audit), " in shown
+    assert f"sha256 {first.digest}\n" in shown
+    assert "; changed since: report.json\n" in shown
+    assert "report 3: The signature is damaged: 'signature.json' is missing or cannot be read." in shown
+    assert say("delete", done[0]) == f"Audit {done[0]} is deleted, and 3 signed reports with it.\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.causal.exchange import FORMATS, read_graph
@@ -63,3 +64,24 @@ def test_the_files_to_take_away(done: tuple[str, str], home: Path) -> None:
     assert set(graph.edges) == {(variables[j], variables[i]) for j, i in np.argwhere(strengths)}
     assert json.loads(downloads._graph_json(result))["variables"] == list(variables)
     assert zipfile.is_zipfile(io.BytesIO(downloads._zip(record)))
+
+
+def choose_row(app: AppTest, row: int) -> AppTest:
+    """Choose a row of the first table, as a click does."""
+    states = app._tree.get_widget_states()  # AppTest itself cannot choose rows
+    state = states.widgets.add()
+    state.id = app.dataframe[0].proto.id
+    state.string_value = json.dumps({"selection": {"rows": [row], "columns": [], "cells": []}})
+    app._run(states)
+    assert not app.exception, app.exception
+    return app
+
+
+def test_before_deleting_it_is_said_what_goes_with_it(done: tuple[str, str], home: Path) -> None:
+    with Store(home) as store:
+        for _ in range(2):
+            store.sign(done[0], lambda *_: {"report.json": b"{}"}, "Ada")
+    app = choose_row(visit("9_Saved_audits.py"), 1)  # the older one
+    assert "2 signed reports of it would be deleted, too." in said(app)
+    assert "Its settings and verdict stay listed in reports of the same table." in said(app)
+    assert "signed report" not in said(choose_row(app, 0))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfad_core.core.errors import CfadError
-from cfad_core.core.files import staged_file, staged_folder
+from cfad_core.core.files import new_folder, staged_file, staged_folder
 
 
 def test_files_arrive_together_and_others_stay(tmp_path: Path) -> None:
@@ -30,6 +30,20 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
         path.write_text("x")
         raise RuntimeError("half way")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_folder_comes_in_one_step(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "a" / "out") as stage:
+        (stage / "data.bin").write_text("x")
+        assert not (tmp_path / "a" / "out").exists()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["out"]
+    assert (tmp_path / "a" / "out" / "data.bin").read_text() == "x"
+    with pytest.raises(CfadError, match="is there already"), new_folder(tmp_path / "a" / "out"):
+        pass
+    with pytest.raises(RuntimeError, match="half way"), new_folder(tmp_path / "a" / "next") as stage:
+        (stage / "data.bin").write_text("x")
+        raise RuntimeError("half way")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["out"]
 
 
 def test_wrong_kinds_of_targets_are_refused(tmp_path: Path) -> None:

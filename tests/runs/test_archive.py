@@ -15,9 +15,11 @@ import sqlalchemy as sa
 
 from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import JustifiedPath, Statements
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.model import AUDITS, EXPORTED, ChosenThreshold
+from cfad_core.runs.signed import altered
 from cfad_core.runs.store import Store
 from tests.conftest import make_people
 from tests.runs.conftest import ROLES, finish, put
@@ -32,6 +34,8 @@ def exported(result: AuditResult, tmp_path_factory: pytest.TempPathFactory) -> F
     with Store(folder / "home") as store:
         audit = finish(store, result, "To be taken elsewhere")
         store.choose_threshold(audit, ChosenThreshold("twin", "score", 2.0))
+        for signer in ("Ada", "Grace"):
+            store.sign(audit, lambda *_: {"report.json": b"{}", "report.html": b"<p>"}, signer, "internal audit")
         export_audit(store, audit, folder / "audit.zip")
     with zipfile.ZipFile(folder / "audit.zip") as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -62,6 +66,7 @@ def test_export_and_import(store: Store, result: AuditResult, tmp_path: Path) ->
     audit = finish(store, result, "To be taken elsewhere")
     store.annotate(audit, "A note.")
     store.choose_threshold(audit, ChosenThreshold("twin", "score", 2.0))
+    store.state(audit, Statements(system="Claims", justified_paths=(JustifiedPath(("group", "income"), "By law."),)))
     export_audit(store, audit, tmp_path / "audit.zip")
     with Store(tmp_path / "elsewhere", f"sqlite:///{tmp_path}/other.sqlite") as other:
         found = import_audit(other, tmp_path / "audit.zip")
@@ -74,6 +79,18 @@ def test_export_and_import(store: Store, result: AuditResult, tmp_path: Path) ->
         assert again != found
         assert len(list((other.home / "tables").iterdir())) == 1
         assert not list(other.home.glob(".import-*"))
+
+
+def test_signed_reports_go_along(exported: Files, empty: Store, tmp_path: Path) -> None:
+    names = ("report.html", "report.json", "signature.json")
+    members = {f"audit/signed/{version}/{name}" for version in ("0001", "0002") for name in names}
+    assert {name for name in exported if "signed" in name} == members
+    audit = import_audit(empty, packed(exported, tmp_path / "audit.zip"))
+    found = empty.signatures(audit)
+    assert [(one.version, one.signer, one.role) for one in found] == [
+        *((1, "Ada", "internal audit"), (2, "Grace", "internal audit"))
+    ]
+    assert [altered(empty.folder(audit), one) for one in found] == [(), ()]
 
 
 def test_audits_of_several_attributes_are_exported_and_imported(
@@ -106,9 +123,10 @@ def test_an_audit_of_an_older_version_gets_its_groups(store: Store, result: Audi
 
 
 def test_an_archive_may_be_older_than_a_column(exported: Files, empty: Store, tmp_path: Path) -> None:
-    files = with_record(exported, note=None, threshold=None, started=None)
+    files = with_record(exported, note=None, threshold=None, started=None, statements=None, plan=None)
     record = empty.get(import_audit(empty, packed(files, tmp_path / "old.zip")))
     assert (record.note, record.threshold, record.started) == ("", None, None)
+    assert (record.statements_entry, record.plan_entry) == (None, None)
 
 
 def _without_tables(files: Files) -> Files:
@@ -126,6 +144,15 @@ def _without_tables(files: Files) -> Files:
         (lambda files: files | {"record.json": b"no json"}, "Expecting value"),
         (lambda files: {name: files[name] for name in files if name != "audit/audit.json"}, "holds no audit"),
         (_without_tables, "missing or damaged"),
+        (
+            lambda files: files | {"audit/signed/0001/report.html": b"x"},
+            "report 1 is not as it was signed: report.html",
+        ),
+        (lambda files: files | {"audit/signed/0001/more.md": b"x"}, "report 1 is not as it was signed: more.md"),
+        (lambda files: files | {"audit/signed/0002/signature.json": b"{}"}, "report 2 is not as it was signed: sign"),
+        (lambda files: files | {"audit/signed/0003/report.json": b"{}"}, "report 3 is not as it was signed: sign"),
+        (lambda files: files | {"audit/signed/0001/x.exe": b"x"}, "it holds 'audit/signed/0001/x.exe'"),
+        (lambda files: files | {"audit/signed/0001/../x.json": b"x"}, "it holds 'audit/signed/0001/../x.json'"),
         (lambda files: with_record(files, version=2), "it has version 2; this program reads 1"),
         (lambda files: with_record(files, tables={}), "table"),
         (lambda files: with_record(files, tables={"odd": "x"}), "table"),
@@ -139,6 +166,9 @@ def _without_tables(files: Files) -> Files:
         (lambda files: with_record(files, config={"preset": 5}), "preset"),
         (lambda files: with_record(files, threshold={"method": "cfad"}), "The saved threshold is damaged"),
         (lambda files: with_record(files, threshold=[1]), "The saved threshold is damaged"),
+        (lambda files: with_record(files, statements={"system": 5}), "statements.system"),
+        (lambda files: with_record(files, statements=[1]), "Expected statements by their names"),
+        (lambda files: with_record(files, plan={"by": "me"}), "The saved plan is damaged"),
         (
             lambda files: with_record(files, threshold={"method": "**b**", "by": "score", "value": 1.0}),
             "its threshold is for a method '..b..', which was not audited",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import subprocess
 import sys
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.runs.database import MIGRATIONS, connect, newest_revision
 from cfad_core.runs.index import home_folder
 from cfad_core.runs.model import METADATA
 from cfad_core.runs.store import Store
-from tests.runs.conftest import put
+from tests.runs.conftest import QUICK, ROLES, TABLES, put
 
 
 def differences(engine: sa.Engine, metadata: sa.MetaData) -> list[Any]:
@@ -53,6 +55,42 @@ def test_the_newest_revision_is_what_the_migrations_lead_to(tmp_path: Path) -> N
     assert scripts.get_current_head() == newest_revision()
     for script in scripts.walk_revisions():  # its number is in the name of its file
         assert Path(script.path).name.startswith(f"{script.revision}_")
+
+
+def at_revision(url: str, revision: str) -> sa.Engine:
+    """A database as an older version of the program left it."""
+    from alembic import command
+    from alembic.config import Config
+
+    config, engine = Config(), sa.create_engine(url)
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    return engine
+
+
+def test_a_store_of_the_first_schema_keeps_its_audits(url: str, tmp_path: Path) -> None:
+    row = {"id": "abc", "name": "Old", "owner": "", "note": "A note", "source": "", "created": 5.0, "status": "done"}
+    row |= {"stage": "", "progress": 1.0, "cancel_requested": False, "data_digest": TABLES.digest, "error": ""}
+    row |= {"tables": TABLES.digests, "roles": json.dumps(ROLES.to_dict()), "config": json.dumps(QUICK.to_dict())}
+    row |= {"metrics": {"ae": {"verdict": "Fine."}}, "details": "", "schema_version": 6}
+    engine = at_revision(url, "0001")
+    older = sa.MetaData()
+    older.reflect(engine)
+    assert "deleted_audits" not in older.tables
+    with engine.begin() as connection:
+        connection.execute(sa.insert(older.tables["audits"]).values(row))
+    engine.dispose()
+    with Store(tmp_path / "home", url) as store:
+        (record,) = store.find()
+        assert (record.id, record.note, record.roles, record.config) == ("abc", "A note", ROLES, QUICK)
+        assert record.metrics == row["metrics"]
+        assert (record.statements, record.plan) == (Statements(), None)
+        store.state("abc", Statements(system="Claims"))
+        assert differences(store._engine, METADATA) == []
+    with Store(tmp_path / "home", url) as again:
+        assert again.get("abc").statements == Statements(system="Claims")
 
 
 @pytest.mark.slow

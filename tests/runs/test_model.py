@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import JustifiedPath, Statements
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.evaluation.pair_table import worst_line
 from cfad_core.runs.model import AS_STORED, AUDITS, REPORTS, AuditRecord, ChosenThreshold, Report, headline
@@ -92,6 +93,23 @@ def test_one_damaged_threshold_does_not_spoil_the_list(store: Store) -> None:
     assert {record.id for record in store.find()} == audits
     with pytest.raises(InvalidArtifactError, match="The saved threshold is damaged"):
         _ = store.get(min(audits)).threshold
+
+
+def test_statements_are_kept(store: Store) -> None:
+    first, second = put(store), put(store)
+    said = Statements(system="Claims", justified_paths=(JustifiedPath(("group", "income"), "By law."),))
+    assert store.get(first).statements == Statements()
+    assert store.get(first).statements_entry is None
+    store.state(first, said)
+    store.state(second, Statements(system="Another"))
+    assert store.get(first).statements == said
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(AUDITS).where(AUDITS.c.id == first).values(statements={"system": 5}))
+    assert {record.id for record in store.find()} == {first, second}  # one damaged row does not spoil the list
+    with pytest.raises(InvalidArtifactError, match="The saved statements are damaged: 'statements.system' cannot be"):
+        _ = store.get(first).statements
+    with pytest.raises(InvalidArtifactError, match="There is no audit 'nothing'"):
+        store.state("nothing", said)
 
 
 def test_the_time_that_is_left(store: Store) -> None:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from cfad_core.apps.cli import batches
 from cfad_core.apps.cli.options import Commands
 from cfad_core.apps.cli.output import aligned
+from cfad_core.core.formats import counted
 
 if TYPE_CHECKING:
     from cfad_core.runs.model import AuditRecord
+    from cfad_core.runs.store import Store
 
 
 def add_to(commands: Commands) -> None:
@@ -75,11 +77,25 @@ def _show_audit(options: argparse.Namespace) -> None:
             ["source", record.source],
             ["note", record.note],
             ["folder", str(store.folder(record.id))],
+            *(["signed", line] for line in _signed_lines(store, record.id)),
             ["error", record.error],
         ]
         print(aligned([line for line in lines if line[1]]))
         if record.status == "done":
             print("\n" + summary(store.result(record.id)))
+
+
+def _signed_lines(store: Store, audit: str) -> list[str]:
+    """A line about each signed report."""
+    from cfad_core.runs.signed import altered
+
+    lines = []
+    for one in store.signatures(audit):
+        role = f" ({one.role})" if one.role else ""
+        said = one.damage or f"by {one.signer}{role}, {_moment(one.at)}, sha256 {one.digest}"
+        changed = () if one.damage else altered(store.folder(audit), one)
+        lines.append(f"report {one.version}: {said}" + (f"; changed since: {', '.join(changed)}" if changed else ""))
+    return lines
 
 
 def _cancel_audit(options: argparse.Namespace) -> None:
@@ -104,8 +120,10 @@ def _delete_audit(options: argparse.Namespace) -> None:
     from cfad_core.runs.store import Store
 
     with Store() as store:
+        count = len(store.signatures(options.id))
         store.delete(options.id)
-    print(f"Audit {options.id} is deleted.")
+    also = f", and {counted(count, 'signed report')} with it" if count else ""
+    print(f"Audit {options.id} is deleted{also}.")
 
 
 def _export_audit(options: argparse.Namespace) -> None:
