@@ -1,4 +1,4 @@
-"""inspect | audit | score | counterfactuals | graph | gate | audits | synthesize | datasets | benchmark | demo."""
+"""inspect | audit | score | counterfactuals | graph | gate | report | audits | synthesize | datasets | benchmark | demo."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from cfad_core.apps.cli import audit, benchmark, data_sets, demo, gate, graph, saved, score
+from cfad_core.apps.cli import audit, benchmark, data_sets, demo, gate, graph, report, saved, score
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import AuditCancelled, CfadError
 
 __all__ = ["TerminalProgress", "main"]
 
-_GROUPS = (audit, score, graph, gate, data_sets, benchmark, saved, demo)  # as --help lists them
+_GROUPS = (audit, score, graph, gate, report, data_sets, benchmark, saved, demo)  # as --help lists them
 _USAGE_ERROR = 2
 _CANCELLED = 130
 _BROKEN_PIPE = 141  # as the shell's for a signal

@@ -1,0 +1,117 @@
+"""The files of a report: made when they are asked for, and kept when somebody signs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from cfad_core.apps.dashboard.services import store
+from cfad_core.audit.statements import Statements
+from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
+from cfad_core.report.document import Document
+from cfad_core.report.making import FILES, Format, write
+from cfad_core.report.moments import moment
+from cfad_core.report.signing import sign_report
+from cfad_core.report.subject import Subject
+from cfad_core.report.template import FILE, Template, read_template
+from cfad_core.runs.signed import Signature, altered, copy_folder
+
+LABELS: dict[Format, tuple[str, str]] = {
+    "html": ("HTML", "text/html"),
+    "pdf": ("PDF", "application/pdf"),
+    "json": ("JSON", "application/json"),
+    "model-card": ("Model card", "text/markdown"),
+    "data-sheet": ("Data sheet", "text/markdown"),
+}
+_MIMES = {".html": "text/html", ".pdf": "application/pdf", ".json": "application/json", ".md": "text/markdown"}
+
+
+def team_template() -> Template | None:
+    """The template in the store's home folder; one that cannot be read is explained, and not used."""
+    path = store().home / FILE
+    if not path.is_file():
+        return None
+    try:
+        return read_template(path)
+    except CfadError as error:
+        st.warning(f"The template of reports is not used. {as_text(error, 400)}")
+        return None
+
+
+def offer_files(audit: Subject, document: Document) -> None:
+    """A button for each format."""
+    for place, (form, (label, mime)) in zip(st.columns(len(LABELS)), LABELS.items(), strict=True):
+        place.download_button(
+            label,
+            _maker(document, form, audit.content),
+            f"{audit.id}-{FILES[form]}",
+            mime,
+            key=f"report-{audit.id}-{form}",
+            width="stretch",
+            on_click="ignore",
+        )
+
+
+def _maker(document: Document, form: Format, content: bytes) -> Callable[[], bytes]:
+    return lambda: write(document, [form], content)[FILES[form]]
+
+
+def offer_to_sign(audit: Subject, statements: Statements, template: Template | None, *, saved: bool) -> None:
+    """Who signs, and the button that freezes a copy."""
+    st.caption(
+        "Signing keeps a copy of all formats with the audit, with the date, its digest and your name. It is never "
+        "changed: "
+        "what is said or chosen later goes into a new version, and both are kept."
+    )
+    name, role, action = st.columns([2, 2, 1], vertical_alignment="bottom")
+    signer = name.text_input("Your name", key=f"signer-{audit.id}", max_chars=200)
+    as_what = role.text_input("Your role", key=f"signer-role-{audit.id}", max_chars=200)
+    ready = saved and bool(signer.strip())
+    if action.button("Sign", type="primary", disabled=not ready, key=f"sign-{audit.id}", width="stretch"):
+        try:
+            with st.spinner("Writing the signed copy ..."):
+                signature = sign_report(store(), audit, statements, template, signer, as_what)
+        except CfadError as error:
+            st.error(as_text(error, 500))
+            return
+        st.success(f"Signed as version {signature.version}.")
+    if not saved:
+        st.caption("Save the statements first: a signed copy holds what is saved.")
+
+
+def show_signed(audit: str) -> None:
+    """Every signed copy, whether it is intact, and its files."""
+    found = store().signatures(audit)
+    if not found:
+        st.caption("Nobody signed a report of this audit yet.")
+        return
+    folder = store().folder(audit)
+    for signature in reversed(found):
+        wrong = altered(folder, signature)
+        words, files = st.columns([2, 3], vertical_alignment="center")
+        who = f"{as_text(signature.signer)}{f', {as_text(signature.role)}' if signature.role else ''}"
+        words.markdown(f"**Version {signature.version}** · {who} · {moment(signature.at)}")
+        words.caption(f"sha256 {signature.digest[:16]}…", help=signature.digest)
+        if wrong:
+            words.error(f"Not as it was signed: {as_text(signature.damage or ', '.join(wrong))}")
+            continue
+        with files:
+            _offer_copy(audit, signature)
+
+
+def _offer_copy(audit: str, signature: Signature) -> None:
+    copy = copy_folder(store().folder(audit), signature.version)
+    names = list(FILES.values())
+    for place, name in zip(st.columns(len(names)), names, strict=True):
+        path = copy / name
+        place.download_button(
+            name.partition(".")[0].replace("_", " ") if name.endswith(".md") else path.suffix[1:].upper(),
+            path.read_bytes,
+            f"{audit}-v{signature.version}-{name}",
+            _MIMES[path.suffix],
+            key=f"signed-{audit}-{signature.version}-{name}",
+            width="stretch",
+            on_click="ignore",
+        )
