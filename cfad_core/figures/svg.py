@@ -49,14 +49,45 @@ def fitting(text: str, letters: float) -> str:
     return short(text, TITLE_LIMIT)
 
 
+def wrapped(text: str, letters: float) -> tuple[str, ...]:
+    """A name in one line or two of so many usual letters; of a longer one, its beginning and its end.
+
+    Names of columns often differ in their ends alone.
+    """
+    if _count(text[:TITLE_LIMIT]) <= letters and len(text) <= TITLE_LIMIT:
+        return (text,)
+    most = _fitting_count(text, letters)
+    breaks = [k + 1 for k in range(most // 3, most) if text[k] in "_ -./:"]
+    cut = breaks[-1] if breaks else most
+    rest = text[cut:].lstrip()
+    kept = _fitting_count(rest[::-1], letters)
+    if kept < len(rest):
+        kept = _fitting_count(rest[::-1], letters - 1.6)
+        return text[:cut].rstrip(), "…" + rest[len(rest) - kept :]
+    return text[:cut].rstrip(), rest
+
+
+def _fitting_count(text: str, letters: float) -> int:
+    """How many characters of the beginning fit; one does in any case."""
+    room, count = letters, 0
+    while count < min(len(text), TITLE_LIMIT) and room >= _letters(text[count]):
+        room -= _letters(text[count])
+        count += 1
+    return max(1, count)
+
+
 def width_of(text: str, size: float) -> float:
     """About how wide a text is at this font size; rather too wide than too narrow, as fonts differ."""
-    return _LETTER * size * sum(map(_letters, text))
+    return _LETTER * size * _count(text)
 
 
 def letters_in(width: float, size: float) -> float:
     """How many usual letters fit into a width at this font size."""
     return width / (_LETTER * size)
+
+
+def _count(text: str) -> float:
+    return sum(map(_letters, text))
 
 
 def _letters(letter: str) -> float:
@@ -67,7 +98,7 @@ def _letters(letter: str) -> float:
         return 1.55
     if letter in "fijlrt.,:;'|!()[] -":
         return 0.7
-    return 1.2 if letter.isupper() else 1.0
+    return 1.2 if letter.isupper() else 0.85 if letter in "_sz" else 1.0
 
 
 @dataclass(frozen=True)
@@ -146,7 +177,7 @@ def legend(entries: Sequence[tuple[str, str]], y: float, width: float) -> tuple[
     """
     parts, x = [], 12.0
     for mark, words in entries:
-        wide = 47.0 + width_of(words, 11.0)
+        wide = 43.0 + width_of(words, 11.0)
         if x > 12.0 and x + wide > width + 18.0:
             x, y = 12.0, y + 19.0
         parts += [f'<g transform="translate({x:.1f} {y - 4.0:.1f})">{mark}</g>', text(x + 29.0, y, words, _WORDS)]
@@ -160,9 +191,10 @@ _WORDS = 'font-size="11"'
 def picture(title: str, said: str, parts: Iterable[str], width: float, height: float) -> str:
     """The whole picture, as wide as the page at most; ``said`` says in words what it shows."""
     label, words = html.escape(title), html.escape(one_line(said))
+    # No height: it follows from the view box on a narrow page too. WeasyPrint takes "height:auto" here for no height.
     return (
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" role="img" '
-        f'aria-label="{label}" style="max-width:100%;height:auto;background:transparent" fill="currentColor" '
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" aria-label="{label}" '
+        'style="max-width:100%;background:transparent" fill="currentColor" '
         'font-family="system-ui, sans-serif" font-size="12">'
         f"<title>{label}</title><desc>{words}</desc>{''.join(parts)}</svg>"
     )
