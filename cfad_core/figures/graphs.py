@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.figures.places import places
 from cfad_core.figures.style import (
     HOVER_LIMIT,
     MIDDLE_GREY,
@@ -23,7 +23,6 @@ from cfad_core.figures.style import (
     signed,
 )
 
-_ROWS = 10  # nodes above each other in a drawn graph; beyond that labels touch
 _CURVE = np.linspace(0.0, 1.0, 9)
 _BOWS = (1.0, 1.6, 0.4, -1.0, -0.4, -1.6)  # shares of the usual bow that an edge may take, the best first
 _CLEAR, _NAME = 0.25, 0.35  # distance from a node that is enough, and how far its name reaches below it
@@ -51,7 +50,7 @@ def graph_figure(
         dashed
     is_open : (v, v), edges whose direction the data leave open; they are marked with a question mark
     """
-    place = _places(strengths)
+    place = places(strengths)
     size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
     edges = np.argwhere((strengths != 0.0) & (np.abs(strengths) >= weakest))
     own = {sensitive} if isinstance(sensitive, str) else set(sensitive)
@@ -78,27 +77,6 @@ def graph_figure(
     figure.update_xaxes(title="causes → effects", range=[left - 0.5, right + 0.5], **bare)
     figure.update_yaxes(range=[low - 0.9, high + 0.9], **bare)
     return dressed(figure, 520 if high - low > 4.0 else 420)
-
-
-def _places(strengths: Floats) -> Floats:
-    """Positions (v, 2) of the nodes: layers by longest path from a root, each ordered by its parents' heights.
-
-    A layer of many nodes takes several columns; as its nodes are not connected, causes stay left of effects.
-    """
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(strengths)))
-    graph.add_edges_from((int(j), int(i)) for j, i in np.argwhere(strengths != 0.0))
-    place = np.zeros((len(strengths), 2))
-    column = 0
-    for layer in nx.topological_generations(graph):
-        heights = {k: np.mean([place[j, 1] for j in sorted(graph.pred[k])] or [0.0]) for k in layer}
-        nodes = sorted(layer, key=lambda k: (-heights[k], k))
-        columns = math.ceil(len(nodes) / _ROWS)
-        rows = math.ceil(len(nodes) / columns)
-        for position, k in enumerate(nodes):
-            place[k] = column + position % columns, (rows - 1) / 2.0 - position // columns
-        column += columns
-    return place
 
 
 def _curve(place: Floats, j: int, i: int) -> Floats:
