@@ -6,6 +6,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import start
+from cfad_core.apps.dashboard.planning import plan_instead, show_plan, start_planned
 from cfad_core.apps.dashboard.progress import finished_view, watch
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.settings import settings
@@ -20,7 +21,10 @@ audit = frame.current_audit()
 if audit is not None:
     record = frame.record_or_stop(audit)
     frame.heading(record)
-    if record.status in ("queued", "running"):
+    show_plan(record)
+    if record.status == "planned":
+        start_planned(record)
+    elif record.status in ("queued", "running"):
         watch(record.id)
     elif record.status == "waiting":
         show_waiting(record)
@@ -43,10 +47,13 @@ st.caption(
 )
 name, config = settings(now)
 st.caption("Nothing is kept before the audit is started; from then on it is safe, whatever happens to this page.")
-if st.button("Start the audit", type="primary", disabled=config is None) and config is not None:
+begin, instead = st.columns([1, 2], gap="large")
+if begin.button("Start the audit", type="primary", disabled=config is None) and config is not None:
     try:
         frame.choose_audit(start(now, config, name))
     except CfadError as error:
         st.error(as_text(error, 500))
         st.stop()
     st.rerun()
+with instead.expander("Plan it instead"):
+    plan_instead(now, name, config)

@@ -21,7 +21,7 @@ class Finding:
     code : stable name of the kind of finding
     severity : an ``error`` prevents an audit
     message, remedy : what was found, and what to do about it
-    column, count : where, and in how many rows (or values), if it is about one column
+    column, count : where, and in how many rows (or values), if it is about one column and not about few people
     """
 
     code: str

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cfad_core.core.formats import SMALLEST_GROUP, suppressed_size
 from cfad_core.data.columns import as_texts, unreadable
 from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import OUTSIDE, listed, matches
@@ -152,8 +153,10 @@ def _rows_outside(table: pd.DataFrame, roles: ColumnRoles, which: str) -> list[F
             continue
         names = [f"'{name}'" for name in groups.names]
         none = f"neither {names[0]} nor {names[1]}" if len(names) == 2 else f"none of {', '.join(names)}"
-        message = f"{outside} of {len(table)} {which} are left out: their '{groups.column}' is {none}."
-        findings.append(Finding("rows-outside-groups", "info", message, column=groups.column, count=outside))
+        few = outside < SMALLEST_GROUP  # without the total, too, which would give the number away
+        how_many = f"{suppressed_size(outside)} {which}" if few else f"{outside} of {len(table)} {which}"
+        message, count = f"{how_many} are left out: their '{groups.column}' is {none}.", None if few else outside
+        findings.append(Finding("rows-outside-groups", "info", message, column=groups.column, count=count))
     return findings
 
 
@@ -169,10 +172,12 @@ def _merged(table: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
             counts = as_texts(column[codes == k]).value_counts()
             if len(values) == 1 or len(counts) < 2:
                 continue
-            held = ", ".join(f"'{value}' ({count})" for value, count in counts.head(_MOST_NAMED).items())
+            named = counts.head(_MOST_NAMED)
+            held = ", ".join(f"'{value}' ({suppressed_size(count)})" for value, count in named.items())
             more = f" and {len(counts) - _MOST_NAMED} more" if len(counts) > _MOST_NAMED else ""
             message = f"Group '{groups.names[k]}' of '{groups.column}' takes together {held}{more}."
-            findings.append(Finding("merged-values", "info", message, column=groups.column, count=int(counts.sum())))
+            total = int(counts.sum()) if named.min() >= SMALLEST_GROUP else None  # it would give a hidden number away
+            findings.append(Finding("merged-values", "info", message, column=groups.column, count=total))
     return findings
 
 

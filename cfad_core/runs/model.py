@@ -24,7 +24,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.evaluation.pair_table import worst_line
 from cfad_core.runs.plan import AuditPlan
 
-Status = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "interrupted"]
+Status = Literal["planned", "queued", "running", "waiting", "done", "failed", "cancelled", "interrupted"]
 WayOfChoosing = Literal["quantile", "score", "investigations"]
 
 ACTIVE: tuple[Status, ...] = ("queued", "running")

@@ -17,6 +17,7 @@ from cfad_core.audit.pending_files import is_answered, is_finished_with, is_pend
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.index import Index
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
+from cfad_core.runs.plan import is_sealed
 from cfad_core.runs.signed import FOLDER as SIGNED
 from cfad_core.runs.signed import LOCK as SIGNED_LOCK
 
@@ -96,13 +97,31 @@ class Queue(Index):
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "queued").values(queued))
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "running").values(cancel_requested=True))
 
+    def start(self, audit: str) -> None:
+        """Put a planned audit into the queue, as it was sealed.
+
+        Raises
+        ------
+        InvalidDataError
+            If it is not planned, or not any more what was sealed.
+        """
+        record = self.get(audit)
+        if record.status != "planned":
+            raise InvalidDataError(f"Audit '{audit}' is {record.status}; only a planned audit can be started.")
+        if not is_sealed(record):
+            raise InvalidDataError(
+                f"Audit '{audit}' is not what was sealed: its tables, roles, settings or plan were changed in the "
+                "store. Delete it, and plan it anew."
+            )
+        self._put_into_queue(audit, ("planned",))
+
     def requeue(self, audit: str) -> None:
         """Start an audit again that did not get to its end.
 
         Raises
         ------
         InvalidDataError
-            If it is queued, running or done.
+            If it is planned, queued, running or done.
         """
         self._put_into_queue(audit, ENDED_EARLY)
 

@@ -36,6 +36,7 @@ from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs import signed
 from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold
+from cfad_core.runs.plan import sealed_plan
 from cfad_core.runs.queue import Queue
 from cfad_core.runs.trace import column_names, trace_of
 
@@ -70,24 +71,38 @@ class Store(Queue):
         InvalidDataError, InvalidConfigError
             If the table does not have these roles, the name is empty, or there is no such method.
         """
-        check_known(config.methods)
-        if config.asked is not None:
-            check_own_name(config.asked.name)
-        row = {
-            "id": secrets.token_hex(6),
-            "name": checked_name(name),
-            "owner": owner,
-            "source": source,
-            "parent": parent,
-            "created": time.time(),
-            "status": "queued",
-            "data_digest": tables.digest,
-            "tables": tables.digests,
-            "roles": json.dumps(resolve_roles(tables.table, roles).to_dict()),
-            "config": json.dumps(config.to_dict()),
-            "schema_version": SCHEMA_VERSION,
-        }
-        self._insert(row, tables)
+        row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
+        self._insert(row | {"status": "queued"}, tables)
+        return str(row["id"])
+
+    def plan(  # noqa: PLR0913 - as create, with the planner's words
+        self,
+        tables: Tables,
+        roles: ColumnRoles,
+        config: AuditConfig,
+        *,
+        name: str,
+        by: str,
+        expectation: str = "",
+        owner: str = "",
+        source: str = "",
+        parent: str | None = None,
+    ) -> str:
+        """Seal an audit before anybody sees a result; ``start`` puts it into the queue. Returns its id.
+
+        Parameters
+        ----------
+        by : who plans it
+        expectation : what it will be about, and what would be acceptable, in the planner's words
+
+        Raises
+        ------
+        InvalidDataError, InvalidConfigError
+            As ``create``; or if the planner's words are too long.
+        """
+        row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
+        plan = sealed_plan(row, by, expectation).to_dict()
+        self._insert(row | {"status": "planned", "plan": plan}, tables)
         return str(row["id"])
 
     def adopt(self, row: Mapping[str, Any], metrics: Mapping[str, Any], folder: Path, tables: Tables) -> str:
@@ -216,6 +231,25 @@ class Store(Queue):
     def _had_result(self, record: AuditRecord) -> bool:
         """Whether it has a result, or had one before it was answered anew."""
         return record.status == "done" or (self.folder(record.id) / "audit.json").is_file()
+
+    def _row(
+        self, tables: Tables, roles: ColumnRoles, config: AuditConfig, *, name: str, **more: Any
+    ) -> dict[str, Any]:
+        """A new row of the index, but for its status."""
+        check_known(config.methods)
+        if config.asked is not None:
+            check_own_name(config.asked.name)
+        return {
+            "id": secrets.token_hex(6),
+            "name": checked_name(name),
+            "created": time.time(),
+            "data_digest": tables.digest,
+            "tables": tables.digests,
+            "roles": json.dumps(resolve_roles(tables.table, roles).to_dict()),
+            "config": json.dumps(config.to_dict()),
+            "schema_version": SCHEMA_VERSION,
+            **more,
+        }
 
     def _insert(self, row: Mapping[str, Any], tables: Tables) -> None:
         with self._tables_lock():

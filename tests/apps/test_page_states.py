@@ -96,6 +96,17 @@ def test_pages_of_an_audit_that_has_no_result(home: Path, page: str, status: Sta
             assert store.get(audit).status == "queued"
 
 
+@pytest.mark.parametrize("page", RESULT_PAGES)
+def test_pages_of_a_planned_audit_say_so(home: Path, page: str) -> None:
+    with Store(home) as store:
+        audit = store.plan(Tables.of(people()), ROLES, QUICK, name=HOSTILE, by=HOSTILE, source="people.csv")
+    app = visit(page, audit=audit)
+    assert not app.exception, app.exception
+    assert "is planned and not started. Its results will be here once it is started." in app.info[0].value
+    assert "![x](http" not in said(app)
+    assert "Start it again" not in {button.label for button in app.button}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("edges", [(), ((HOSTILE, "debt"), ("debt", "<b>i</b>"))], ids=["no path", "a path"])
 def test_every_page_with_hostile_names_and_a_ready_graph(home: Path, edges: tuple[tuple[str, str], ...]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import sqlalchemy as sa
 
 from cfad_core.core.config import (
     DEFAULT_METHODS,
@@ -11,6 +14,8 @@ from cfad_core.core.config import (
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.registry import label_of
+from cfad_core.runs.model import AUDITS
+from cfad_core.runs.plan import is_sealed
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     QUICK,
@@ -30,7 +35,7 @@ def test_from_the_sample_to_the_queue(home: Path) -> None:
     app = visit()
     press(app, "Try the sample table")
     assert "800 rows, 15 columns" in said(app).replace("\\", "")
-    assert "8 of 800 rows are left out" in said(app).replace("\\", "")
+    assert "<10 rows are left out" in said(app).replace("\\", "")
     press(app, "Continue")
     assert [title.value for title in app.title] == ["Train"]
     press(app, "Start the audit")
@@ -91,6 +96,48 @@ def test_an_upload_wins_over_chosen_roots(home: Path) -> None:
     press(app, "Start the audit")
     with Store(home) as store:
         assert store.find()[0].config.knowledge == Knowledge(required=(("gender", "occupation"),))
+
+
+def test_an_audit_is_planned_and_started_from_the_page(home: Path) -> None:
+    app = to_train(visit())
+    app.text_input(key="plan-by").input("Ada <b>")
+    app.text_area(key="plan-expectation").input("CFAD.\n**At most** 2 %.").run()
+    press(app, "Seal this plan")
+    with Store(home) as store:
+        (record,) = store.find()
+        assert (record.status, record.source) == ("planned", "sample.csv")
+        assert record.plan is not None
+        words = said(app)
+        assert f"seal `{record.plan.digest}`" in words
+        assert r"by Ada \<b\>" in words
+        assert r"\*\*At most\*\* 2 %" in words
+        assert "This audit is planned and not started." in words
+        for sealed in ("Sensitive: gender (female and male)", "Label: fraud is yes", "Seed 0, 20 subsamples"):
+            assert sealed in words.replace("\\", "")
+        assert "Methods: AE, CFAD, Twin, Surprise" in words
+        assert is_sealed(record)
+        press(app, "Start the planned audit")
+        assert store.get(record.id).status == "queued"
+    words = said(app)
+    assert "Start the planned audit" not in [one.label for one in app.button]
+    assert f"seal `{record.plan.digest}`" in words
+
+
+def test_a_plan_that_was_changed_cannot_be_started(home: Path) -> None:
+    with Store(home) as store:
+        audit = store.plan(Tables.of(people()), ROLES, QUICK, name="Plan", by="")
+        changed = json.dumps(QUICK.replace(seed=7).to_dict())
+        with store._engine.begin() as connection:
+            connection.execute(sa.update(AUDITS).values(config=changed))
+        app = visit("2_Train.py", audit=audit)
+        assert "This audit is not what was sealed" in app.error[0].value
+        assert "by somebody who gave no name" in said(app)
+        assert button(app, "Start the planned audit").disabled
+        with store._engine.begin() as connection:
+            connection.execute(sa.update(AUDITS).values(plan={}))
+        app = visit("2_Train.py", audit=audit)
+        assert not app.exception
+        assert app.error[0].value.startswith("The saved plan is damaged")
 
 
 def test_cancelling_from_the_page(home: Path) -> None:

@@ -137,7 +137,7 @@ def test_finding(store: Store) -> None:
     assert [record.name for record in store.find(limit=2)] == ["beta two", "Beta"]
     assert store.find(status="done") == []
     with pytest.raises(
-        InvalidDataError, match="There is no status 'finished'; choose one of: queued, running, waiting, done"
+        InvalidDataError, match="There is no status 'finished'; choose one of: planned, queued, running, waiting, done"
     ):
         store.find(status=cast(Status, "finished"))
 

@@ -100,7 +100,7 @@ def ask_for_folder(
     pending, door = ask_audit(tables, roles, config, progress), door_of(options)
     if door is None:
         save_pending(pending, options.out)
-        return None, _handed_out(options, pending.questions, str(options.out))
+        return None, hand_out(pending.questions, options.ask_scores, str(options.out))
     answers = _form(options, door[0]).read(pending.questions, door[1](pending.questions))
     result = answer_audit(pending, answers, progress)
     save_audit(result, options.out)
@@ -113,18 +113,18 @@ def ask_for_saved(
     """The same for a saved audit that waits for scores."""
     questions, door = store.questions(audit), door_of(options)
     if door is None:
-        return None, _handed_out(options, questions, audit)
+        return None, hand_out(questions, options.ask_scores, audit)
     store.answer(audit, door[1](questions), _form(options, door[0]))
     run_job(store, audit, progress)
     return store.result(audit), f"saved as {audit}"
 
 
-def _handed_out(options: argparse.Namespace, questions: Questions, audit: str) -> str:
+def hand_out(questions: Questions, path: Path, audit: str) -> str:
     """Write the rows to score, and say what to do with them."""
-    write_batch(questions, options.ask_scores)
+    write_batch(questions, path)
     remarks = "".join(f"\n{remark}" for remark in questions.remarks)
     return (
-        f"{len(questions.batch):,} rows to score are in {options.ask_scores}: {questions.rows:,} different ones, of "
+        f"{len(questions.batch):,} rows to score are in {path}: {questions.rows:,} different ones, of "
         f"which {questions.repeated:,} are there twice. People and twins are mixed; score them all at once.{remarks}\n"
         f"Add a column 'score' (or flags, 0 and 1), keep the column '{questions.id_column}', and finish the audit:\n"
         f"  python -m cfad_core audit {audit} --scores FILE --high-means anomalous\n"

@@ -11,6 +11,7 @@ from cfad_core.apps.cli.asked import add_asked, ask_for_folder, ask_for_saved, a
 from cfad_core.apps.cli.jobs import run_job
 from cfad_core.apps.cli.options import Commands, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
+from cfad_core.apps.cli.plans import add_plan, check_plan, plan_audit
 from cfad_core.apps.cli.sensitive import typed_attributes
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, preset
 from cfad_core.core.errors import InvalidConfigError
@@ -51,6 +52,7 @@ def add_to(commands: Commands) -> None:
     target = audit.add_mutually_exclusive_group()
     target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
     target.add_argument("--save", metavar="NAME", help="keep it among the saved audits instead, under this name")
+    add_plan(audit)
 
 
 def _add_graph(audit: argparse.ArgumentParser) -> None:
@@ -129,6 +131,7 @@ def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
 def _audit(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
 
+    check_plan(options)
     if options.scores is not None:
         with TerminalProgress() as progress:
             result, place = finish_audit(options, progress)
@@ -183,7 +186,7 @@ def _run(
     config: AuditConfig,
     progress: Progress,
 ) -> tuple[AuditResult | None, str]:
-    """The audit, and where it is; or what to do, if it waits for a detector's answers."""
+    """The audit, and where it is; or what to do, if it waits for a detector's answers or is planned."""
     from cfad_core.audit.folder import save_audit
     from cfad_core.audit.run import run_audit
     from cfad_core.data.findings import refuse_errors
@@ -202,6 +205,8 @@ def _run(
     from cfad_core.runs.store import Store
 
     with Store() as store:
+        if options.plan:
+            return None, plan_audit(options, store, tables, roles, config)
         audit = store.create(tables, roles, config, name=options.save, source=options.table.name)
         run_job(store, audit, progress)
         if config.asked is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from cfad_core.core.progress import Progress
@@ -36,6 +37,11 @@ def aligned(rows: list[list[str]]) -> str:
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
+
+
+def moment(seconds: float) -> str:
+    """A time, given in seconds since 1970, as people here write it: ``2025-06-30 14:05``."""
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 class TerminalProgress(Progress):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli import batches
+from cfad_core.apps.cli import batches, plans
 from cfad_core.apps.cli.options import Commands
-from cfad_core.apps.cli.output import aligned
+from cfad_core.apps.cli.output import aligned, moment
 from cfad_core.core.formats import counted
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ def add_to(commands: Commands) -> None:
         one.set_defaults(run=run)
         if action == "export":
             one.add_argument("file", type=Path, metavar="FILE")
+    plans.add_to(actions)
     batches.add_to(actions)
     taking = actions.add_parser("import", help="take one out of a zip file")
     taking.add_argument("file", type=Path, metavar="FILE")
@@ -53,7 +53,7 @@ def _list_audits(options: argparse.Namespace) -> None:
     rows = [
         [
             record.id,
-            _moment(record.created),
+            moment(record.created),
             _status(record),
             f"{record.progress:.0%}",
             record.roles.sensitive_name,
@@ -73,10 +73,11 @@ def _show_audit(options: argparse.Namespace) -> None:
         lines = [
             ["name", record.name],
             ["status", record.status + (f" ({record.stage}, {record.progress:.0%})" if record.stage else "")],
-            ["created", _moment(record.created)],
+            ["created", moment(record.created)],
             ["source", record.source],
             ["note", record.note],
             ["folder", str(store.folder(record.id))],
+            *plans.plan_lines(record),
             *(["signed", line] for line in _signed_lines(store, record.id)),
             ["error", record.error],
         ]
@@ -92,7 +93,7 @@ def _signed_lines(store: Store, audit: str) -> list[str]:
     lines = []
     for one in store.signatures(audit):
         role = f" ({one.role})" if one.role else ""
-        said = one.damage or f"by {one.signer}{role}, {_moment(one.at)}, sha256 {one.digest}"
+        said = one.damage or f"by {one.signer}{role}, {moment(one.at)}, sha256 {one.digest}"
         changed = () if one.damage else altered(store.folder(audit), one)
         lines.append(f"report {one.version}: {said}" + (f"; changed since: {', '.join(changed)}" if changed else ""))
     return lines
@@ -104,7 +105,10 @@ def _cancel_audit(options: argparse.Namespace) -> None:
     with Store() as store:
         before = store.get(options.id).status
         store.request_cancel(options.id)
-    said = {"queued": "is cancelled", "running": "is being stopped"}.get(before, f"is {before} already")
+    said = {
+        "planned": "is planned and was not started; delete it if nobody wants it",
+        **{"queued": "is cancelled", "running": "is being stopped"},
+    }.get(before, f"is {before} already")
     print(f"Audit {options.id} {said}.")
 
 
@@ -147,7 +151,3 @@ def _status(record: AuditRecord) -> str:
     if record.status == "waiting":
         return "waiting for scores"
     return f"{record.status}, older version" if record.is_of_older_engine else record.status
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -56,6 +56,15 @@ def start(draft: Draft, config: AuditConfig, name: str, parent: str | None = Non
     return store().create(draft.tables, draft.roles, config, name=name, source=draft.source, parent=parent)
 
 
+def plan(draft: Draft, config: AuditConfig, name: str, by: str, expectation: str) -> str:
+    """Seal the audit without starting it; returns its id."""
+    if draft.roles is None:
+        raise CfadError("Say first what the columns are for.")
+    return store().plan(
+        draft.tables, draft.roles, config, name=name, by=by, expectation=expectation, source=draft.source
+    )
+
+
 def again(audit: str, config: AuditConfig, name: str) -> str:
     """The same audit with other settings, as a child of the first."""
     request = store().request(audit)

@@ -25,6 +25,7 @@ THRESHOLD, GROUPS = "pages/6_Threshold.py", "pages/7_Groups.py"
 METHODS_PAGE, SAVED = "pages/8_Methods.py", "pages/9_Saved_audits.py"
 
 STATUS_WORDS: dict[Status, str] = {
+    "planned": "is planned and not started",
     "queued": "is waiting in the queue",
     "running": "is running",
     "waiting": "waits for the scores of a detector",
@@ -128,14 +129,14 @@ def record_or_stop(audit: str) -> AuditRecord:
 
 def heading(record: AuditRecord) -> None:
     """Which audit this is, in one line."""
-    sensitive = " and ".join(_attribute(one) for one in record.roles.attributes)
+    sensitive = " and ".join(attribute_words(one) for one in record.roles.attributes)
     parts = [f"Audit **{as_text(record.name)}**", f"sensitive: {sensitive}", as_text(record.source)]
     if record.parent is not None:
         parts.append(f"repeats {_parent_name(record.parent)} with other settings")
     st.caption(" · ".join(part for part in parts if part))
 
 
-def _attribute(attribute: Attribute) -> str:
+def attribute_words(attribute: Attribute) -> str:
     """A sensitive attribute and its groups, which not every audit of an older version has settled."""
     name = as_text(attribute.column)
     if not attribute.is_settled:
@@ -153,6 +154,10 @@ def _parent_name(audit: str) -> str:
 def show_state(record: AuditRecord) -> None:
     """An audit that has no result (yet), and the way on."""
     name = f"Audit **{as_text(record.name)}** {STATUS_WORDS[record.status]}."
+    if record.status == "planned":
+        st.info(f"{name} Its results will be here once it is started.")
+        st.page_link(TRAIN, label="See the plan, and start it")
+        return
     if record.status in ("queued", "running"):
         left = f" About {duration(record.seconds_left)} left." if record.seconds_left else ""
         st.info(f"{name}{left} Its results will be here.")
