@@ -36,7 +36,7 @@ from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.progress import Progress, Silent
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
-from cfad_core.detectors.protocol import Fitting, InputScaling
+from cfad_core.detectors.protocol import Fitting, InputScaling, TrainingRows
 from cfad_core.detectors.registry import METHODS, needed
 from cfad_core.evaluation.slice_search import STAGE as SLICES
 
@@ -128,11 +128,9 @@ def audit_recorded(
     with clock.timing("discovery"):
         phase_one = learn_causes(data, config, progress)
     model, settled, plan = phase_one.model, settle(config, data), plan_of(data.encoding, data.roles)
-    task = _task(phase_one, settled, data, progress, clock)
-    rows, fitted = task.rows, fit_detectors(task, foreign, clock)
-    scorer = Scorer((*config.methods, *foreign), fitted, progress)
-    with clock.timing("subsamples"):
-        judges = phase_one.judges(config, progress)
+    rows = training_rows(data, in_slices(model.twins, data.normal, progress), settled)
+    fitted = fit_detectors(_task(phase_one, settled, rows, progress, clock), foreign, clock)
+    scorer, judges = Scorer((*config.methods, *foreign), fitted, progress), _judges(phase_one, config, progress, clock)
     with clock.timing("evaluation"):
         judgement = _judge(judges, data.test, plan, scorer, config, recorder)
         people = _people(data, model, plan, judgement, progress)
@@ -165,6 +163,11 @@ def _check(config: AuditConfig, foreign: Mapping[str, Any], *, asks: bool) -> No
             "answer_audit; run_audit cannot wait for them."
         )
     check_methods(config, foreign)
+
+
+def _judges(phase_one: PhaseOne, config: AuditConfig, progress: Progress, clock: Clock) -> list[CausalModel]:
+    with clock.timing("subsamples"):
+        return phase_one.judges(config, progress)
 
 
 def _judge(
@@ -244,9 +247,8 @@ def with_slices(result: AuditResult, methods: tuple[str, ...], progress: Progres
     return replace(result, slices=found)
 
 
-def _task(phase_one: PhaseOne, settled: AuditConfig, data: AuditRows, progress: Progress, clock: Clock) -> Fitting:
+def _task(phase_one: PhaseOne, settled: AuditConfig, rows: TrainingRows, progress: Progress, clock: Clock) -> Fitting:
     """Everything that the detectors are fitted with."""
-    rows = training_rows(data, in_slices(phase_one.model.twins, data.normal, progress), settled)
     with clock.timing("tuning model"):
         other = phase_one.tuning_model(settled, progress)
     causes = SharedTwins(phase_one.model)

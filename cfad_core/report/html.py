@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import re
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from cfad_core.figures.writing import plotly_code
 from cfad_core.report.document import FORMAT, Document
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_VIEW = re.compile(r'viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"')
 _LONG = 24  # letters of a word that may be broken anywhere, so that it does not widen its table
 
 
@@ -69,7 +67,6 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
     )
     found.filters["script_json"] = _script_json
-    found.filters["sized"] = _sized
     found.filters["has_long_words"] = lambda text: any(len(word) > _LONG for word in text.split())
     return found
 
@@ -78,16 +75,6 @@ def _script_json(text: str) -> Markup:
     """JSON that may stand in a script element: it holds nothing that could end it."""
     safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Markup(safe)  # noqa: S704 - what could end the element was replaced
-
-
-def _sized(svg: str, width: float) -> Markup:
-    """A picture of our own so many millimetres wide, and as high as that makes it: print does not work that out."""
-    size = _VIEW.search(svg)
-    if size is None:
-        return Markup(svg)  # noqa: S704 - pictures are made here, of texts that were escaped
-    height = width * float(size["height"]) / float(size["width"])
-    plain = svg.replace("max-width:100%;height:auto;", f"width:{width:.1f}mm;height:{height:.1f}mm;", 1)
-    return Markup(plain)  # noqa: S704 - as above
 
 
 @cache

@@ -1,4 +1,4 @@
-"""inspect | audit | score | counterfactuals | graph | gate | report | audits | synthesize | datasets | benchmark | demo."""
+"""The commands: inspect, audit, score, counterfactuals, graph, gate, report, audits, datasets, benchmark, demo, ..."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""report: a finished audit as HTML, PDF, JSON, model card and data sheet; signed copies, and whether they are "
-"intact.
-"""
+"""report: a finished audit as HTML, PDF, JSON, model card and data sheet; signed copies, and a check of them."""
 
 from __future__ import annotations
 

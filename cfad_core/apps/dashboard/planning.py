@@ -11,9 +11,9 @@ from cfad_core.apps.dashboard.drafts import plan
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.state import Draft
-from cfad_core.apps.dashboard.text import as_text
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import label_of
 from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.plan import LONGEST_EXPECTATION, LONGEST_NAME, is_sealed

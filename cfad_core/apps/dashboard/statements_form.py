@@ -60,7 +60,8 @@ def _edit_paths(record: AuditRecord, result: AuditResult, known: Sequence[Justif
     """Paths that somebody calls justified, each with a reason."""
     choices = {" → ".join(path): path for path in paths_from_sensitive(result)} | {one.text: one.path for one in known}
     st.caption(
-        "Paths from the sensitive attribute that you call justified, and why. They count all the same: the report names them."
+        "Paths from the sensitive attribute that you call justified, and why. The report names them; its numbers count "
+        "them all the same."
     )
     table = pd.DataFrame(
         [{"path": one.text, "reason": one.reason} for one in known], columns=["path", "reason"], dtype=object
