@@ -24,7 +24,12 @@ _SENTENCES = 4  # of a verdict
 
 
 def verdict(found: Evidence) -> str:
-    """What can be said, the most important first.
+    """What can be said, the most important first, in a few sentences."""
+    return _text(verdict_sentences(found))
+
+
+def verdict_sentences(found: Evidence) -> list[str]:
+    """The same sentence by sentence, without their full stops.
 
     For how many people the outcome changes, and what that means for a person; whether the model failed its tests; what
     the number may be besides: model error, or a matter of assumptions or of the graph; and whether the detector is
@@ -32,16 +37,16 @@ def verdict(found: Evidence) -> str:
     """
     doubts = failed_tests(found)
     if not found.sees_path and not found.known_truth:
-        return _text([*_without_path(found, doubts), *_other_graphs(found), *_basis(found)])
+        return [*_without_path(found, doubts), *_other_graphs(found), *_basis(found)]
     if found.ratio is None:
-        return "Nobody was judged."
+        return ["Nobody was judged"]
     reasons = [f"This number is a guess: {'; '.join(doubts)}"] if doubts else _better_fit(found)
     head, basis, useless = _how_many(found, doubts), _basis(found), _useless(found)
     clauses = [*_model_error(found), *_span(found), *_kept(found), *_paths(found), *([] if doubts else _carrier(found))]
     sentences = [head, *reasons, *([_joined(clauses)] if clauses else []), *useless, *basis]
     if len(sentences) > _SENTENCES and clauses:  # they are evidence lines as well
         sentences = [head, *reasons, *useless, *basis]
-    return _text(sentences)
+    return sentences
 
 
 def is_doubted(found: Evidence) -> bool:

@@ -174,6 +174,7 @@ class Table:
     columns : by their stable names, what people call them
     rows : cells by column
     note : what to know when reading it
+    longest : characters of a cell; more are cut
     """
 
     key: str
@@ -181,9 +182,10 @@ class Table:
     columns: Mapping[str, str]
     rows: tuple[Mapping[str, Cell], ...]
     note: str = ""
+    longest: int = _NAMES
 
     def __post_init__(self) -> None:
-        safe = tuple({name: _safe(row[name]) for name in self.columns} for row in self.rows)
+        safe = tuple({name: _safe(row[name], self.longest) for name in self.columns} for row in self.rows)
         object.__setattr__(self, "rows", safe)
 
     def is_number(self, column: str) -> bool:
@@ -354,5 +356,5 @@ def bullets(items: Sequence[str], title: str = "") -> tuple[Bullets, ...]:
     return (Bullets(tuple(clean(item) for item in items), title),) if items else ()
 
 
-def _safe(cell: Cell) -> Cell:
-    return cell if isinstance(cell, Number) else str(harmless(one_line(cell)))
+def _safe(cell: Cell, longest: int) -> Cell:
+    return cell if isinstance(cell, Number) else str(harmless(one_line(cell, longest)))

@@ -34,9 +34,13 @@ def _shown(audit: Subject, comparison: Comparison) -> list[str]:
     return [name for name, n in sizes(audit, comparison).items() if n >= SMALLEST_GROUP]
 
 
-def rates_svg(audit: Subject, comparison: Comparison) -> str:
-    """Who is flagged, by group, people and twins."""
+def rates_svg(audit: Subject, comparison: Comparison, most: int | None = None) -> str:
+    """Who is flagged, by group, people and twins; of more than ``most`` groups, those flagged most and least often."""
     found, people = suppressed(audit.report(comparison).metrics_at(audit.threshold).groups), sizes(audit, comparison)
+    if most is not None and len(found) > most:
+        often = sorted(_shown(audit, comparison), key=lambda name: -(found[name]["flag_rate"] or 0.0))
+        kept = {*often[: most // 2], *often[-(most - most // 2) :]}
+        found = {name: values for name, values in found.items() if name in kept}
     return rates_sketch(
         [
             RateRow(name, people[name], values["flag_rate"], values["flag_rate_counterfactual"])

@@ -133,7 +133,7 @@ def _edges(audit: Subject, comparison: Comparison, found: Evidence) -> Iterator[
     if not unsure and found.graphs and not found.was_given and found.sees_path:
         yield (
             "No single edge is both uncertain and important: those that carry at least "
-            f"{MATTERS:.0%} of the change were found in at least {CERTAIN:.0%} of the subsamples."
+            f"{percent(MATTERS, 0)} of the change were found in at least {percent(CERTAIN, 0)} of the subsamples."
         )
 
 
@@ -206,6 +206,7 @@ def _other_thresholds(audit: Subject, comparison: Comparison) -> Iterator[str]:
     known = [ratio for ratio in ratios if ratio == ratio]
     if known:
         yield (
-            f"Another threshold: where {FLAGGED[0]:.0%} to {FLAGGED[-1]:.0%} of people are flagged, the outcome of "
+            f"Another threshold: where {percent(FLAGGED[0], 0)} to {percent(FLAGGED[-1], 0)} of people are flagged, "
+            "the outcome of "
             f"{percent_range(min(known), max(known))} changes."
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.directions import open_directions, times_found
-from cfad_core.audit.statements import JustifiedPath, Statements
+from cfad_core.audit.statements import LONGEST, JustifiedPath, Statements
 from cfad_core.core.formats import counted, listed, percent
 from cfad_core.report.document import (
     Block,
@@ -129,18 +129,22 @@ def _edges(audit: Subject) -> Iterator[Block]:
 def _carried(audit: Subject) -> Iterator[Block]:
     """Which arrows carry the change, by comparison."""
     for comparison in audit.comparisons:
-        edges = [edge for edge in carried_edges(audit, comparison) if edge.carried is not None]
-        if not edges:
+        known = [edge for edge in carried_edges(audit, comparison) if edge.carried is not None]
+        edges = sorted(
+            (edge for edge in known if round(100.0 * (edge.carried or 0.0))), key=lambda one: -(one.carried or 0.0)
+        )
+        if not known:
             continue
         rows: tuple[dict[str, Cell], ...] = tuple(
             {"edge": edge.name, "carried": Number(percent(edge.carried, 0), round(100.0 * (edge.carried or 0.0)), "%")}
-            for edge in edges[:_MOST_EDGES]
+            for edge in edges
         )
         columns = {"edge": "Arrow", "carried": "Share of the change that goes without it"}
+        nothing = f" {counted(len(known) - len(edges), 'more arrow')} carry nothing." if len(known) > len(edges) else ""
         note = (
-            "Shares need not add up to 100 %: arrows of one path carry the same change, and an arrow below 0 works "
-            "against "
-            "the others. Measured at the audit's own threshold."
+            "Shares need not add up to 100 %: arrows of one path carry the same change. Below 0: without the arrow "
+            "more outcomes "
+            "would change, as values that belong together come apart. At the audit's own threshold." + nothing
         )
         yield Table(f"carried_{comparison.name}", f"Which paths carry it, by {comparison.name}", columns, rows, note)
 
@@ -157,7 +161,7 @@ def _justified(audit: Subject, statements: Statements) -> Iterator[Block]:
     )
     columns = {"path": "Path", "reason": "Reason", "in_graph": "In this graph"}
     note = "The numbers of this report count these paths as well: what remains without them was not measured."
-    yield Table("justified", title, columns, rows, note)
+    yield Table("justified", title, columns, rows, note, longest=LONGEST)
 
 
 def _is_in_graph(path: JustifiedPath, edges: set[tuple[str, str]]) -> str:

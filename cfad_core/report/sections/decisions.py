@@ -40,6 +40,8 @@ NO_CERTIFICATE = (
     "does not say that a system is fair, lawful or fit for its purpose, and it claims to meet no law or standard."
 )
 
+_LONGEST_VERDICT = 6_000  # characters, of all detectors together: none is cut
+
 
 def threshold(audit: Subject, statements: Statements) -> Section:
     """Where people are flagged, who decided that, and what other thresholds would do."""
@@ -296,7 +298,7 @@ def _related(found: tuple[RelatedAudit, ...]) -> Iterator[Block]:
         }
         for one in found
     )
-    yield Table("audits", "Other audits", columns, rows, "The oldest first.")
+    yield Table("audits", "Other audits", columns, rows, "The oldest first.", longest=_LONGEST_VERDICT)
 
 
 def _status(one: RelatedAudit) -> str:

@@ -84,7 +84,8 @@ def _rates_table(audit: Subject, comparison: Comparison) -> Table:
         "compared": "In the impact ratio",
     }
     note = (
-        f"With 90 % intervals. Groups under {SMALL_SHARE:.0%} of the people take no part in the impact ratio; of fewer "
+        f"With 90 % intervals. Groups under {percent(SMALL_SHARE, 0)} of the people take no part in the impact "
+        "ratio; of fewer "
         f"than {SMALLEST_GROUP} people nothing is shown."
     )
     return Table(f"rates_{comparison.name}", f"Flag rates by {comparison.name}", columns, rows, note)
@@ -356,7 +357,7 @@ def _pairs(table: PairTable, comparison: Comparison) -> Iterator[Block]:
     columns = {
         "source": "People of",
         "target": "Had they been",
-        "people": "People",
+        "people": "People with twins",
         "changes": "Outcome changes",
         "newly_flagged": "Newly flagged",
         "newly_cleared": "No longer flagged",

@@ -9,6 +9,7 @@ import numpy as np
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.statements import STATEMENTS, Statements
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, counted, listed, percent, suppressed_size
+from cfad_core.data.kinds import kind_named
 from cfad_core.report.document import (
     Bullets,
     Cell,
@@ -118,18 +119,13 @@ def _label(audit: Subject) -> str:
 
 def _left_out(audit: Subject) -> Iterator[Table | Bullets]:
     """Rows that were left out, and why."""
-    rows: list[dict[str, Cell]] = []
-    for finding in audit.result.notices:
-        if finding.code == "rows-outside-groups" and finding.count:
-            rows.append(
-                {"why": f"their {finding.column} is in no group that is compared", "rows": count(finding.count)}
-            )
-        elif finding.code == "duplicates" and finding.count:
-            rows.append(
-                {"why": "none, though they repeat an earlier row in every column", "rows": count(finding.count)}
-            )
+    rows: tuple[dict[str, Cell], ...] = tuple(
+        {"why": f"their {finding.column} is in no group that is compared", "rows": count(finding.count)}
+        for finding in audit.result.notices
+        if finding.code == "rows-outside-groups" and finding.count
+    )
     if rows:
-        yield Table("rows_left_out", "Rows left out, and why", {"why": "Why", "rows": "Rows"}, tuple(rows))
+        yield Table("rows_left_out", "Rows left out, and why", {"why": "Why", "rows": "Rows"}, rows)
     else:
         yield Bullets(("No row was left out.",), "Rows left out, and why")
 
@@ -141,14 +137,20 @@ def _missing(audit: Subject) -> Iterator[Table | Bullets]:
         yield Bullets(("No cell is missing in the columns that were used.",), "Missing values")
         return
     total = audit.result.provenance.n_train + (0 if audit.has_test_table else audit.people)
+    becomes = {variable.name: kind_named(variable.kind).missing for variable in audit.result.encoding.variables}
     rows: tuple[dict[str, Cell], ...] = tuple(
-        {"column": str(one.column), "cells": amount(one.count or 0), "share": share((one.count or 0) / max(1, total))}
+        {
+            "column": str(one.column),
+            "cells": amount(one.count or 0),
+            "share": share((one.count or 0) / max(1, total)),
+            "treatment": f"they {becomes.get(str(one.column), 'were left out')}",
+        }
         for one in sorted(found, key=lambda one: -(one.count or 0))
     )
     columns = {"column": "Column", "cells": "Missing cells"}
     columns |= {} if audit.has_test_table is None else {"share": f"Share of {total:,} rows"}
-    note = "A missing cell is a value of its own to the causal model, not a guess at what it would have been."
-    yield Table("missing", "Missing values", columns, rows, note)
+    columns |= {"treatment": "What becomes of them"}
+    yield Table("missing", "Missing values", columns, rows)
 
 
 def groups(audit: Subject, _: Statements) -> Section:
@@ -158,7 +160,8 @@ def groups(audit: Subject, _: Statements) -> Section:
     tables = [_sizes(audit, one) for one in singles]
     small = [f"{group} ({one.name})" for one in singles for group in _small(audit, one)]
     why = (
-        f"{listed(small, 12)}: under {SMALL_SHARE:.0%} of the people judged. Rates of so few people say little, and "
+        f"{listed(small, 12)}: under {percent(SMALL_SHARE, 0)} of the people judged. Rates of so few people say "
+        "little, and "
         "one "
         "person more or less moves the lowest or highest rate: such groups are shown, but take no part in impact "
         "ratios."

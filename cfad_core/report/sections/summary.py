@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.statements import Statements
 from cfad_core.core.formats import counted, listed, one_in, percent, share_of_people
 from cfad_core.evaluation.group_lines import gap_line
 from cfad_core.evaluation.intervals import bounds_name
+from cfad_core.evaluation.verdict import verdict_sentences
 from cfad_core.report.document import (
     Bullets,
     Field,
@@ -15,7 +17,6 @@ from cfad_core.report.document import (
     Picture,
     Section,
     Slide,
-    clean,
     decimal,
     one_line,
     sentences,
@@ -29,27 +30,49 @@ from cfad_core.report.turning import turning_points
 
 _POINTS = 3  # of what would turn the verdict
 _COMPARISONS = 3  # on the one page
+_DRAWN = 4  # groups
+_LONGEST_POINT = 260  # characters
 
 
 def summary(audit: Subject, statements: Statements) -> Section:
     """The whole report on one page."""
-    first = audit.comparisons[0]
-    verdicts = [f"{_about(audit, one.name)}{audit.verdict(one)}" for one in audit.comparisons[:_COMPARISONS]]
-    gaps = [f"{_about(audit, one.name)}{gap_line(audit.compared_groups(one))}" for one in audit.comparisons[:1]]
+    first, *others = audit.comparisons
+    verdicts = [f"{_about(audit, first.name)}{audit.verdict(first)}"]
+    verdicts += [
+        f"{_about(audit, one.name)}{verdict_sentences(audit.evidence(one))[0]}." for one in others[: _COMPARISONS - 1]
+    ]
+    singles = [one for one in audit.comparisons if not one.is_joint]
+    gaps = [f"{_about(audit, one.name)}{gap_line(audit.compared_groups(one))}" for one in singles]
+    unequal = widest(audit)
+    few = len(unequal.groups) <= _DRAWN
     picture = Picture(
         "summary",
-        f"Who is flagged by {audit.label}, by {first.name}",
-        "Each group as it is, and its twins: the same people, had they belonged to another group.",
-        rates_svg(audit, first),
+        f"Who is flagged by {audit.label}, by {unequal.name}",
+        "Each group as it is, and its twins: the same people, had they belonged to another group."
+        + ("" if few else " Of all groups, those that are flagged most often and least often."),
+        rates_svg(audit, unequal, _DRAWN),
     )
-    points = tuple(clean(line) for line in turning_points(audit, first)[:_POINTS])
+    points = tuple(
+        one_line(line, _LONGEST_POINT)
+        for line in turning_points(audit, first)[: _POINTS if len(others) < 2 else _POINTS - 1]
+    )
     blocks = (
-        Fields(tuple(_numbers(audit)), "In numbers"),
+        Fields(tuple(_numbers(audit)), f"In numbers, with {bounds_name(audit.evidence(first).graphs)}"),
         picture,
         Bullets(points, "What would turn the verdict"),
         Fields(tuple(_facts(audit, statements)), "What to know"),
     )
     return Section("summary", "Summary", sentences(*verdicts, *gaps, NO_CERTIFICATE), blocks)
+
+
+def widest(audit: Subject) -> Comparison:
+    """The attribute whose groups are flagged most unequally."""
+
+    def gap(comparison: Comparison) -> float:
+        found = audit.compared_groups(comparison).between["flag_rate"]
+        return 0.0 if found is None else found.difference.value or 0.0
+
+    return max((one for one in audit.comparisons if not one.is_joint), key=gap)
 
 
 def _about(audit: Subject, comparison: str) -> str:
@@ -60,20 +83,24 @@ def _numbers(audit: Subject) -> Iterator[Field]:
     for one in audit.comparisons[:_COMPARISONS]:
         found = audit.evidence(one)
         about = f" by {one.name}" if len(audit.comparisons) > 1 else ""
-        yield Field(
-            f"changing_ratio_{one.name}",
-            f"Outcome changes{about} ({bounds_name(found.graphs)})",
-            share(found.ratio, found.interval),
-        )
+        yield Field(f"changing_ratio_{one.name}", f"Outcome changes{about}", share(found.ratio, found.interval))
     first = audit.comparisons[0]
     metrics = audit.report(first).metrics_at(audit.threshold)
-    yield Field("people_judged", "Flagged, of all people judged", share(metrics.flag_rate))
-    ratio = audit.compared_groups(first).impact_ratio
+    yield Field("flag_rate", "Flagged, of all people judged", share(metrics.flag_rate))
+    unequal = widest(audit)
+    ratio = audit.compared_groups(unequal).impact_ratio
     if ratio is not None:
-        yield Field("as_harm", "Impact ratio, read as harm", decimal(ratio.as_harm.ratio.value))
-        yield Field("as_benefit", "Impact ratio, read as benefit", decimal(ratio.as_benefit.ratio.value))
-    word, why = audit.reliability(first)
-    yield Field("reliable", "Reliable", f"{word}: {why}")
+        about = f" by {unequal.name}" if len(audit.comparisons) > 1 else ""
+        yield Field("as_harm", f"Impact ratio{about}, read as harm", decimal(ratio.as_harm.ratio.value))
+        yield Field("as_benefit", f"Impact ratio{about}, read as benefit", decimal(ratio.as_benefit.ratio.value))
+    yield Field("reliable", "Reliable", "; ".join(_reliable(audit)))
+
+
+def _reliable(audit: Subject) -> Iterator[str]:
+    for one in audit.comparisons[:_COMPARISONS]:
+        word, why = audit.reliability(one)
+        about = f"by {one.name}: " if len(audit.comparisons) > 1 else ""
+        yield f"{about}{word} ({why})"
 
 
 def _facts(audit: Subject, statements: Statements) -> Iterator[Field]:
@@ -104,7 +131,7 @@ def _others(audit: Subject) -> str:
 def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
     """The summary as five pages with few words."""
     first = audit.comparisons[0]
-    found, report = audit.evidence(first), audit.report(first)
+    found, report, unequal = audit.evidence(first), audit.report(first), widest(audit)
     who = one_line(statements.system, 60) or audit.label
     word, why = audit.reliability(first)
     doubted = word == "no"
@@ -132,7 +159,9 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
             sentences(meaning[:1].upper() + meaning[1:] if meaning else "", between),
         ),
         Slide(
-            "Who is flagged", sentences=sentences(gap_line(audit.compared_groups(first))), svg=rates_svg(audit, first)
+            "Who is flagged",
+            sentences=sentences(gap_line(audit.compared_groups(unequal))),
+            svg=rates_svg(audit, unequal, _DRAWN),
         ),
         Slide(
             "How far to trust it",
