@@ -5,6 +5,7 @@ python benchmarks/store_and_jobs.py
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from cfad_core.data.suggestions import suggest_roles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.executor import Executor, wait_for
 from cfad_core.runs.model import AUDITS
+from cfad_core.runs.related import related
 from cfad_core.runs.store import Store
 
 _DIRECT = """
@@ -45,7 +47,7 @@ def main() -> None:
 
 
 def listing(store: Store) -> None:
-    """List 1,000 audits."""
+    """List 1,000 audits, and compare one with all others."""
     table = generate_sample()
     roles = suggest_roles(table).roles or ColumnRoles("gender")
     first = store.create(Tables.of(table), roles, preset("fast"), name="An audit")
@@ -53,6 +55,8 @@ def listing(store: Store) -> None:
         row = dict(connection.execute(sa.select(AUDITS).where(AUDITS.c.id == first)).mappings().one())
         metrics = {method: dict.fromkeys(["n", "auc_pr", "macro_f1"], 0.5) for method in ("ae", "cfad", "twin")}
         rows = [row | {"id": f"copy-{k}", "status": "done", "metrics": metrics} for k in range(999)]
+        for k, copy in enumerate(rows):  # every audit with settings of its own
+            copy["config"] = json.dumps(preset("fast", seed=k).to_dict())
         connection.execute(sa.insert(AUDITS), rows)
     times = []
     for _ in range(20):
@@ -63,6 +67,9 @@ def listing(store: Store) -> None:
     start = time.perf_counter()
     store.find(limit=50)
     print(f"{1000 * (time.perf_counter() - start):.1f} ms")
+    start = time.perf_counter()
+    assert len(related(store, first)) == 999
+    print(f"1,000 audits of one table compared in {1000 * (time.perf_counter() - start):.0f} ms")
 
 
 def overhead(store: Store) -> None:

@@ -96,6 +96,7 @@ def _fields(kind: type[Settings]) -> tuple[structs.FieldInfo, ...]:
     return structs.fields(kind)
 
 
+@cache
 def _settings_in(kind: Any) -> type[Settings] | None:
     """The group of settings that a field holds, if it holds one; it may also be optional."""
     choices = [one for one in get_args(kind) or (kind,) if isinstance(one, type) and issubclass(one, Settings)]
