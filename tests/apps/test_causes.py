@@ -86,7 +86,7 @@ def test_an_edited_time_order_stays_when_pages_change(home: Path) -> None:
     go(go(app, "1_Data.py"), "2_Train.py")
     assert {"region": 1, "homeowner": None, "occupation": 2}.items() <= shown_places(app).items()
     type_into(app, "came", {list(shown_places(app)).index("working_hours"): 2})
-    go(go(app, "9_Saved_audits.py"), "2_Train.py")
+    go(go(app, "10_Saved_audits.py"), "2_Train.py")
     press(app, "Start the audit")
     assert queued(home).tiers == (
         ("age", "region"),
@@ -114,7 +114,7 @@ def test_choices_stay_when_pages_change(home: Path) -> None:
     chosen(app, ALONE).set_value(["occupation"]).run()
     chosen(app, ALONE).set_value(["occupation", "homeowner"]).run()
     use_order(app)
-    for page in ("1_Data.py", "9_Saved_audits.py"):
+    for page in ("1_Data.py", "10_Saved_audits.py"):
         go(go(app, page), "2_Train.py")
         assert chosen(app, ROOTS).value == ["region"]
         assert chosen(app, ALONE).value == ["occupation", "homeowner"]

@@ -46,7 +46,7 @@ def test_every_page_with_nothing_yet(home: Path, page: str) -> None:
     expected = {
         "1_Data.py": "Upload a table, or pick a data set, to begin.",
         "2_Train.py": "There is no table to train on yet: upload one, and say what its columns are for.",
-        "9_Saved_audits.py": "No audit is saved here yet.",
+        "10_Saved_audits.py": "No audit is saved here yet.",
     }
     assert [box.value for box in app.info] == [expected.get(page, "There is no audit to show yet.")]
 
@@ -172,7 +172,7 @@ def test_pages_say_that_an_audit_is_of_an_older_engine(home: Path, capsys: pytes
         assert not app.exception, app.exception
         assert said(app).replace("\\", "").count(words) == 1, page
         assert words not in said(visit(page, audit=new)).replace("\\", "")
-    app = visit("9_Saved_audits.py")
+    app = visit("10_Saved_audits.py")
     verdicts = dict(zip(app.dataframe[0].value["name"], app.dataframe[0].value["verdict"], strict=True))
     assert verdicts["Old"].startswith("Made by an older version")
     assert not verdicts["New"].startswith("Made")

@@ -35,7 +35,7 @@ def test_audits_without_a_common_method_are_not_compared(done: tuple[str, str], 
         for methods in (("pca",), ("iforest",)):
             config = FULL.replace(methods=methods)
             audit = finish(store, people(), ROLES, config, methods[0])
-    app = visit("9_Saved_audits.py")
+    app = visit("10_Saved_audits.py")
     assert not app.exception, app.exception
     assert "no method in common" in said(app)
     for page in RESULT_PAGES:  # and every page can do without AE, CFAD and twin scoring
@@ -81,7 +81,7 @@ def test_before_deleting_it_is_said_what_goes_with_it(done: tuple[str, str], hom
     with Store(home) as store:
         for _ in range(2):
             store.sign(done[0], lambda *_: {"report.json": b"{}"}, "Ada")
-    app = choose_row(visit("9_Saved_audits.py"), 1)  # the older one
+    app = choose_row(visit("10_Saved_audits.py"), 1)  # the older one
     assert "2 signed reports of it would be deleted, too." in said(app)
     assert "Its settings and verdict stay listed in reports of the same table." in said(app)
     assert "signed report" not in said(choose_row(app, 0))

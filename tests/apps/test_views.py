@@ -252,7 +252,7 @@ def test_the_graph_is_seen_from_what_is_compared(several: tuple[str, str], home:
 
 
 def test_saved_audits_say_what_they_are_compared_by(several: tuple[str, str]) -> None:
-    app = visit("9_Saved_audits.py")
+    app = visit("10_Saved_audits.py")
     assert not app.exception, app.exception
     assert "126 people judged, compared by group." in said(app)
     assert "126 people judged. region reaches" in said(app)

@@ -22,7 +22,7 @@ from cfad_core.runs.model import AuditRecord, Status
 HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
 GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
 THRESHOLD, GROUPS = "pages/6_Threshold.py", "pages/7_Groups.py"
-METHODS_PAGE, SAVED = "pages/8_Methods.py", "pages/9_Saved_audits.py"
+METHODS_PAGE, REPORT, SAVED = "pages/8_Methods.py", "pages/9_Report.py", "pages/10_Saved_audits.py"
 
 STATUS_WORDS: dict[Status, str] = {
     "planned": "is planned and not started",

@@ -146,6 +146,7 @@ def _ways_on() -> None:
         (frame.THRESHOLD, "Threshold"),
         (frame.GROUPS, "Groups"),
         (frame.METHODS_PAGE, "Methods"),
+        (frame.REPORT, "Report"),
     )
     for place, (page, label) in zip(st.columns(len(ways)), ways, strict=True):
         if place.button(label, key=f"to-{page}", width="stretch"):

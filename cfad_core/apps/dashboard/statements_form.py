@@ -10,9 +10,10 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.services import store
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.statements import LONGEST, PARTS, STATEMENTS, JustifiedPath, Statements
+from cfad_core.audit.statements import LONGEST, PARTS, STATEMENTS, JustifiedPath, Statement, Statements
 from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
+from cfad_core.report.document import NOT_STATED
 from cfad_core.runs.model import AuditRecord
 
 _MOST_PATHS = 200  # that can be chosen from
@@ -29,17 +30,7 @@ def edit_statements(record: AuditRecord, result: AuditResult) -> tuple[Statement
         known = sum(bool(getattr(saved, name).strip()) for name in fields)
         with st.expander(f"{part} ({known} of {len(fields)} saved)", expanded=part == PARTS[0]):
             for name, one in fields.items():
-                area = st.text_area if one.is_long else st.text_input
-                texts[name] = str(
-                    area(
-                        one.label,
-                        getattr(base, name),
-                        LONGEST,
-                        key=_key(record, name),
-                        placeholder="not stated",
-                        help=one.help,
-                    )
-                )
+                texts[name] = _ask(one, getattr(base, name), _key(record, name))
             if part == "Causal graph":
                 paths = _edit_paths(record, result, base.justified_paths)
     try:
@@ -49,6 +40,12 @@ def edit_statements(record: AuditRecord, result: AuditResult) -> tuple[Statement
         return None, False
     _offer_to_save(record, now, base)
     return now, now == saved
+
+
+def _ask(one: Statement, value: str, key: str) -> str:
+    if one.is_long:
+        return st.text_area(one.label, value, 90, LONGEST, key, one.help, placeholder=NOT_STATED)
+    return st.text_input(one.label, value, LONGEST, key, help=one.help, placeholder=NOT_STATED)
 
 
 def _key(record: AuditRecord, name: str) -> str:

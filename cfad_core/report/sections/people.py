@@ -122,7 +122,7 @@ def _left_out(audit: Subject) -> Iterator[Table | Bullets]:
     rows: tuple[dict[str, Cell], ...] = tuple(
         {"why": f"their {finding.column} is in no group that is compared", "rows": count(finding.count)}
         for finding in audit.result.notices
-        if finding.code == "rows-outside-groups" and finding.count
+        if finding.code == "rows-outside-groups"
     )
     if rows:
         yield Table("rows_left_out", "Rows left out, and why", {"why": "Why", "rows": "Rows"}, rows)
