@@ -54,6 +54,8 @@ $(VENV)/.venv:
 
 $(VENV)/.run: requirements.txt $(VENV)/.venv
 	$(PIP) install -r requirements.txt
+	@$(BIN)/python -c 'import weasyprint' >/dev/null 2>&1 || $(call debian,libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core) \
+	  || echo "Reports as PDF need Pango, which is not installed; everything else works. (Debian: apt-get install libpango-1.0-0 libpangoft2-1.0-0)"
 	touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.run

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from cfad_core.audit.result import AuditResult
     from cfad_core.audit.run import run_audit
     from cfad_core.audit.scoring import explain_rows, score_rows, twin_rows
+    from cfad_core.audit.statements import JustifiedPath, Statements
     from cfad_core.core.config import AskedDetector, AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
     from cfad_core.core.progress import Progress
     from cfad_core.data.attributes import Attribute
     from cfad_core.data.roles import ColumnRoles
     from cfad_core.data.sets.synthetic import generate_synthetic
+    from cfad_core.report.making import write_report
 
 __version__ = "0.1.0"
 
@@ -43,9 +45,11 @@ _HOMES = {
     "DiscoveryConfig": "cfad_core.core.config",
     "Gate": "cfad_core.audit.gate",
     "GroupReport": "cfad_core.audit.group_report",
+    "JustifiedPath": "cfad_core.audit.statements",
     "Knowledge": "cfad_core.core.config",
     "MethodReport": "cfad_core.audit.report",
     "Progress": "cfad_core.core.progress",
+    "Statements": "cfad_core.audit.statements",
     "append_batch": "cfad_core.audit.history",
     "audit_detector": "cfad_core.audit.answering",
     "check_gate": "cfad_core.audit.gate",
@@ -59,6 +63,7 @@ _HOMES = {
     "save_audit": "cfad_core.audit.folder",
     "score_rows": "cfad_core.audit.scoring",
     "twin_rows": "cfad_core.audit.scoring",
+    "write_report": "cfad_core.report.making",
 }
 
 __all__ = [
@@ -75,9 +80,11 @@ __all__ = [
     "DiscoveryConfig",
     "Gate",
     "GroupReport",
+    "JustifiedPath",
     "Knowledge",
     "MethodReport",
     "Progress",
+    "Statements",
     "append_batch",
     "audit_detector",
     "check_gate",
@@ -91,6 +98,7 @@ __all__ = [
     "save_audit",
     "score_rows",
     "twin_rows",
+    "write_report",
 ]
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Literal, get_args
 
 from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.files import staged_folder
 from cfad_core.report.document import Document, SignedBy, clean, one_line
 from cfad_core.report.moments import moment
 from cfad_core.report.sections import SECTIONS
 from cfad_core.report.sections.summary import slides
-from cfad_core.report.subject import Subject
+from cfad_core.report.subject import Subject, subject_of_folder
 from cfad_core.report.template import Template
 
 Format = Literal["html", "pdf", "json", "model-card", "data-sheet"]
@@ -77,6 +79,39 @@ def write(document: Document, formats: Iterable[Format], audit_json: bytes) -> d
     if unknown:
         raise InvalidConfigError(f"There is no format '{unknown[0]}'; choose some of: {', '.join(FORMATS)}.")
     return {FILES[name]: makers[name](document) for name in wanted}
+
+
+def write_report(
+    folder: Path,
+    out: Path,
+    formats: Iterable[Format] = ("html", "pdf", "json"),
+    statements: Statements | None = None,
+    template: Template | None = None,
+    method: str | None = None,
+) -> list[Path]:
+    """Write the report of an audit folder; returns the files.
+
+    Parameters
+    ----------
+    folder : that ``save_audit`` wrote
+    out : folder for the files, which come all or none
+    method : the detector that it is about; by default your own, if there is one, else the first of the audit
+
+    Raises
+    ------
+    CfadError
+        If there is no audit or no such method, or the files cannot be made or written.
+    """
+    audit = subject_of_folder(folder, method)
+    return save_files(write(make_document(audit, statements or Statements(), template), formats, audit.content), out)
+
+
+def save_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
+    """Write files into a folder, all or none."""
+    with staged_folder(out) as stage:
+        for name, content in files.items():
+            (stage / name).write_bytes(content)
+    return [out / name for name in files]
 
 
 def _makers(audit_json: bytes) -> Mapping[Format, Callable[[Document], bytes]]:

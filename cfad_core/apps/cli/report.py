@@ -89,16 +89,11 @@ def _subject(options: argparse.Namespace) -> tuple[Subject, Statements, Template
 
 
 def _write(options: argparse.Namespace, audit: Subject, statements: Statements, template: Template | None) -> None:
-    from cfad_core.core.files import staged_folder
-    from cfad_core.report.making import make_document, write
+    from cfad_core.report.making import make_document, save_files, write
 
     document = make_document(audit, statements, template)
-    files = write(document, options.format, audit.content)
-    with staged_folder(options.out) as stage:
-        for name, content in files.items():
-            (stage / name).write_bytes(content)
-    for name in files:
-        print(options.out / name)
+    for path in save_files(write(document, options.format, audit.content), options.out):
+        print(path)
     print(f"Digest of the report (sha256 of its report.json): {document.digest}")
 
 
