@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cfad_core.audit.comparisons import Comparison
+from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.statements import Statements
 from cfad_core.core.formats import counted, listed, one_in, percent, share_of_people
 from cfad_core.evaluation.group_lines import gap_line
@@ -62,7 +63,8 @@ def summary(audit: Subject, statements: Statements) -> Section:
         Bullets(points, "What would turn the verdict"),
         Fields(tuple(_facts(audit, statements)), "What to know"),
     )
-    return Section("summary", "Summary", sentences(*verdicts, *gaps, NO_CERTIFICATE), blocks)
+    older = [finding.text for finding in audit.result.findings if finding.code == OLDER_ENGINE]
+    return Section("summary", "Summary", sentences(*older, *verdicts, *gaps, NO_CERTIFICATE), blocks)
 
 
 def widest(audit: Subject) -> Comparison:
