@@ -96,6 +96,9 @@ if record is not None:
     change(record)
     if record.status == "done":
         st.subheader("Downloads")
+        if st.button("Make its report", key=f"report-{record.id}"):
+            frame.choose_audit(record.id)
+            st.switch_page(frame.REPORT)
         offer_downloads(record)
 done = [entry for entry in records if entry.status == "done"]
 if len(done) > 1:
