@@ -10,7 +10,7 @@ from cfad_core.audit.statements import Statements
 from cfad_core.core.formats import SMALLEST_GROUP, counted
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.intervals import bounds_name
-from cfad_core.report.command import repeat_command
+from cfad_core.report.command import repeat_audit
 from cfad_core.report.document import (
     Block,
     Bullets,
@@ -311,11 +311,11 @@ def _status(one: RelatedAudit) -> str:
 def repeat(audit: Subject, _: Statements) -> Section:
     """What it takes to make this audit again."""
     result = audit.result
-    command = repeat_command(result.roles, result.config, has_test_table=bool(audit.has_test_table))
+    command = repeat_audit(result, has_test_table=audit.has_test_table)
+    outside = "" if result.asked is None else ", if the detector that is asked answers as it did"
     plain = sentences(
         "With the same table, the same settings, the same versions and the same seed, this audit comes out again "
-        "with the same "
-        "numbers.",
+        f"with the same numbers{outside}.",
         "The unrounded numbers are in audit.json, which belongs to this report.",
     )
     settings: tuple[dict[str, Cell], ...] = tuple(
