@@ -265,7 +265,8 @@ class View:
         """What people and their twins differ in."""
         if self.comparison.is_joint:
             return f"had both {self.comparison.name} been different"
-        if len(self.names) == 2 and self.is_of_one_attribute:
+        are_two = len(self.comparison.groups) == 2 or self.pair is not None
+        if are_two and self.is_of_one_attribute:
             return "had they belonged to the other group"
         if self.pair is not None:
             return f"had they belonged to the other of the groups {self.pair[0]} and {self.pair[1]}"

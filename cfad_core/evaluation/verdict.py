@@ -19,7 +19,7 @@ _ALL_OF_IT = 0.95  # share of the changing ratio that goes with an edge
 _HARDLY = 0.001  # share of people that is not worth a number
 _NOTHING = 0.0005  # a bound that would be printed as 0.0 %
 _NARROW = 0.02  # width of an interval whose ends need a digit more
-_VAGUE = 0.6  # an AUC up to here is possible: the twin test says little
+VAGUE = 0.6  # an AUC up to here is possible: the twin test says little
 _SENTENCES = 4  # of a verdict
 
 
@@ -319,7 +319,7 @@ def _twin_line(found: Evidence) -> list[str]:
     numbers = f"AUC {test.auc:.2f}, {test.low:.2f} to {test.high:.2f}"
     if not test.passes():
         return [_capital(_distinguished(test, numbers))]
-    if test.high > _VAGUE:
+    if test.high > VAGUE:
         return [
             f"With {test.people:,} people, it cannot be said whether twins pass for real people of the other group "
             f"({numbers})"

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cfad_core.core.markdown import as_text
-from cfad_core.report.document import (
-    Block,
-    Bullets,
-    Cell,
-    Code,
-    Document,
-    Fields,
-    Number,
-    Picture,
-    Section,
-    Table,
-    Text,
-)
+from cfad_core.report.document import Block, Bullets, Cell, Code, Document, Fields, Picture, Section, Table, Text
 from cfad_core.report.html import signed_line
+from cfad_core.report.numbers import Number
 
 _LONGEST = 4_000  # characters of one text
 MODEL_CARD = ("system", "summary", "labels", "rates", "counterfactual", "turning", "threshold", "mitigation", "limits")

@@ -4,7 +4,8 @@ The JSON is the document itself: every number is there as it is shown, to the di
 digits finds them in ``audit.json``. The digest of a report is the sha256 of that JSON.
 
 Whatever comes from a table or a person is text. In cells of tables, what a spreadsheet would take for a formula begins
-with an apostrophe; what no page can show (control characters, those that turn the direction of the text) is left out.
+with an apostrophe; what no page can show (control characters, those that turn the direction of the text) is left out
+wherever it stands: every part of a document cleans its own texts.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, percent
 from cfad_core.data.tables import harmless
-from cfad_core.evaluation.intervals import Interval
+from cfad_core.report.numbers import Number
 
 FORMAT = 1
 """Version of the JSON; docs/REPORT_FORMAT.md describes it."""
@@ -43,79 +43,7 @@ def one_line(text: object, limit: int = _NAMES) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-@dataclass(frozen=True)
-class Number:
-    """A number as a reader sees it.
-
-    Attributes
-    ----------
-    shown : all of it as text, with unit and interval
-    value : rounded as it is shown; None where it is undefined or hidden
-    unit : ``%`` or ``points``; empty for counts and plain numbers
-    low, high : of its interval, rounded as they are shown
-    """
-
-    shown: str
-    value: float | int | None = None
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """With only what there is."""
-        found: dict[str, Any] = {"value": self.value, "shown": self.shown}
-        more = {"unit": self.unit, "low": self.low, "high": self.high}
-        return found | {name: value for name, value in more.items() if value not in (None, "")}
-
-
 Cell: TypeAlias = str | Number
-
-
-def count(n: int | None) -> Number:
-    """How many people or rows; fewer than ten are ``<10``, None is hidden already."""
-    if n is None or 0 < n < SMALLEST_GROUP:
-        return Number(HIDDEN_SIZE)
-    return amount(n)
-
-
-def amount(n: int) -> Number:
-    """How many of anything that is no person."""
-    return Number(f"{n:,}", n)
-
-
-def share(value: float | None, interval: Interval | None = None, *, undefined: str = "n/a") -> Number:
-    """A share of people, as a percentage with one digit."""
-    if value is None or value != value:
-        return Number(undefined)
-    own = round(100.0 * value, 1)
-    if interval is None:
-        return Number(percent(value), own, "%")
-    low, high = (round(100.0 * end, 1) for end in (interval.low, interval.high))
-    return Number(f"{percent(value)} ({percent(interval.low)} to {percent(interval.high)})", own, "%", low, high)
-
-
-def decimal(
-    value: float | None, interval: Interval | None = None, digits: int = 2, *, undefined: str = "n/a"
-) -> Number:
-    """A plain number."""
-    if value is None or value != value:
-        return Number(undefined)
-    if interval is None:
-        return Number(f"{value:.{digits}f}", round(value, digits))
-    ends = f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
-    low, high = round(interval.low, digits), round(interval.high, digits)
-    return Number(f"{value:.{digits}f} ({ends})", round(value, digits), "", low, high)
-
-
-def points(value: float | None, interval: Interval | None = None) -> Number:
-    """A difference of shares, in percentage points."""
-    if value is None:
-        return Number("n/a")
-    text = f"{100.0 * value:.1f}"
-    if interval is None:
-        return Number(f"{text} points", float(text), "points")
-    low, high = f"{100.0 * interval.low:.1f}", f"{100.0 * interval.high:.1f}"
-    return Number(f"{text} points ({low} to {high})", float(text), "points", float(low), float(high))
 
 
 @dataclass(frozen=True)
@@ -123,6 +51,9 @@ class Text:
     """Paragraphs."""
 
     paragraphs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _set(self, paragraphs=_cleaned(self.paragraphs))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": "text", "paragraphs": list(self.paragraphs)}
@@ -134,6 +65,9 @@ class Bullets:
 
     items: tuple[str, ...]
     title: str = ""
+
+    def __post_init__(self) -> None:
+        _set(self, items=_cleaned(self.items), title=one_line(self.title))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": "list", "title": self.title, "items": list(self.items)}
@@ -148,6 +82,10 @@ class Field:
     value: Cell
     stated: bool | None = None
 
+    def __post_init__(self) -> None:
+        value = self.value if isinstance(self.value, Number) else clean(self.value)
+        _set(self, key=one_line(self.key), label=one_line(self.label), value=value)
+
     def to_dict(self) -> dict[str, Any]:
         found = {"key": self.key, "label": self.label, "value": as_plain(self.value)}
         return found if self.stated is None else found | {"stated": self.stated}
@@ -159,6 +97,9 @@ class Fields:
 
     entries: tuple[Field, ...]
     title: str = ""
+
+    def __post_init__(self) -> None:
+        _set(self, title=one_line(self.title))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": "fields", "title": self.title, "entries": [one.to_dict() for one in self.entries]}
@@ -186,7 +127,9 @@ class Table:
 
     def __post_init__(self) -> None:
         safe = tuple({name: _safe(row[name], self.longest) for name in self.columns} for row in self.rows)
-        object.__setattr__(self, "rows", safe)
+        columns = {name: one_line(label) for name, label in self.columns.items()}
+        _set(self, rows=safe, columns=columns, note=clean(self.note))
+        _set(self, key=one_line(self.key), title=one_line(self.title))
 
     def is_number(self, column: str) -> bool:
         """Whether a column holds numbers alone, which stand at its right."""
@@ -220,6 +163,9 @@ class Picture:
     svg: str = field(repr=False)
     figure: str = field(default="", repr=False)
 
+    def __post_init__(self) -> None:
+        _set(self, key=one_line(self.key), title=one_line(self.title), reading=clean(self.reading))
+
     def to_dict(self) -> dict[str, Any]:
         return {"type": "picture", "key": self.key, "title": self.title, "reading": self.reading}
 
@@ -230,6 +176,9 @@ class Code:
 
     text: str
     title: str = ""
+
+    def __post_init__(self) -> None:
+        _set(self, text=clean(self.text), title=one_line(self.title))
 
     def to_dict(self) -> dict[str, Any]:
         return {"type": "code", "title": self.title, "text": self.text}
@@ -253,6 +202,9 @@ class Section:
     plain: tuple[str, ...]
     blocks: tuple[Block, ...] = ()
 
+    def __post_init__(self) -> None:
+        _set(self, title=one_line(self.title), plain=_cleaned(self.plain))
+
     def to_dict(self) -> dict[str, Any]:
         found = {"key": self.key, "title": self.title, "plain": list(self.plain)}
         return found | {"content": [block.to_dict() for block in self.blocks]}
@@ -266,6 +218,9 @@ class Slide:
     large: str = ""
     sentences: tuple[str, ...] = ()
     svg: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        _set(self, title=one_line(self.title), large=one_line(self.large), sentences=_cleaned(self.sentences))
 
 
 @dataclass(frozen=True)
@@ -354,6 +309,16 @@ def sentences(*parts: str | None) -> tuple[str, ...]:
 def bullets(items: Sequence[str], title: str = "") -> tuple[Bullets, ...]:
     """A list, or nothing where there is nothing to say."""
     return (Bullets(tuple(clean(item) for item in items), title),) if items else ()
+
+
+def _cleaned(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(clean(text) for text in texts)
+
+
+def _set(part: object, **values: object) -> None:
+    """Set fields of a frozen part while it is made."""
+    for name, value in values.items():
+        object.__setattr__(part, name, value)
 
 
 def _safe(cell: Cell, longest: int) -> Cell:

@@ -12,7 +12,7 @@ from cfad_core.audit.drawing import group_rates, tradeoff
 from cfad_core.core.formats import SMALLEST_GROUP
 from cfad_core.detectors.registry import look_of
 from cfad_core.evaluation.densities import Densities
-from cfad_core.evaluation.metrics import suppressed
+from cfad_core.evaluation.metrics import GROUP_METRICS, suppressed
 from cfad_core.figures import densities_figure, graph_figure, rates_figure, tradeoff_figure
 from cfad_core.figures.graph_sketch import graph_sketch
 from cfad_core.figures.sketches import RateRow, densities_sketch, rates_sketch
@@ -21,11 +21,12 @@ from cfad_core.figures.tradeoff_sketch import tradeoff_sketch
 from cfad_core.report.document import Picture
 from cfad_core.report.subject import Subject
 
+_RATES = ("flag_rate", "flag_rate_counterfactual")
 _BINS = 48  # of densities, at most: more would not be clearer in print
 
 
 def sizes(audit: Subject, comparison: Comparison) -> dict[str, int]:
-    """How many people each group has."""
+    """How many people each group has, of those who are moved to another one."""
     return {name: int(rows.sum()) for name, rows in audit.report(comparison).basis.groups.items()}
 
 
@@ -53,13 +54,16 @@ def rates_picture(audit: Subject, comparison: Comparison) -> Picture:
     """The same, also to be pointed at."""
     report, drawn = audit.report(comparison), _shown(audit, comparison)
     rates = group_rates(report, audit.threshold)
-    kept = {
-        title: values for (title, values), name in zip(rates.items(), report.basis.groups, strict=True) if name in drawn
+    kept = {  # no more than the table says: rates among a group's anomalies may be of a few people
+        title: {GROUP_METRICS[metric].label: values.get(GROUP_METRICS[metric].label) for metric in _RATES}
+        for (title, values), name in zip(rates.items(), report.basis.groups, strict=True)
+        if name in drawn
     }
+    people = sum(sizes(audit, comparison).values())
     return Picture(
         f"rates_{comparison.name}",
         f"Who is flagged by {audit.label}, by {comparison.name}",
-        f"Each group as it is, and its twins: the same {audit.people:,} people, had they belonged to another group.",
+        f"Each group as it is, and its twins: the same {people:,} people, had they belonged to another group.",
         rates_svg(audit, comparison),
         rates_figure(kept).to_json() if kept else "",
     )
@@ -91,6 +95,7 @@ def _without_small(found: Densities, drawn: list[str]) -> Densities:
 def tradeoff_picture(audit: Subject) -> Picture:
     """What another threshold, or another detector, would cost and save."""
     result, with_labels = audit.result.seen(), audit.has_labels
+    about = f", by {audit.comparisons[0].name}" if len(audit.comparisons) > 1 else ""
     curves = {look_of(name): tradeoff(report, with_labels=with_labels) for name, report in result.reports.items()}
     metrics = result.reports[audit.method].metrics_at(audit.threshold)
     quality = metrics.macro_f1 if with_labels else metrics.flag_rate
@@ -98,7 +103,7 @@ def tradeoff_picture(audit: Subject) -> Picture:
     better = "Left and up is better" if with_labels else "At the same share flagged, further left is fairer"
     return Picture(
         "tradeoff",
-        "What other thresholds and detectors would do",
+        f"What other thresholds and detectors would do{about}",
         f"Each point of a line is a threshold. {better}. The star is the threshold that this report is about.",
         tradeoff_sketch(curves, chosen, with_labels=with_labels),
         tradeoff_figure(curves, chosen, with_labels=with_labels).to_json(),

@@ -26,6 +26,7 @@ from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.extremes import Estimate
 from cfad_core.evaluation.group_metrics import Group, GroupTable
+from cfad_core.evaluation.outcomes import ScoreCurve
 from cfad_core.evaluation.verdict import reliability, verdict
 from cfad_core.runs.model import AuditRecord, ChosenThreshold, operating_threshold
 from cfad_core.runs.plan import AuditPlan, is_sealed
@@ -104,6 +105,28 @@ class Subject:
     def people(self) -> int:
         """How many were judged."""
         return len(self.result.people.row)
+
+    def scores(self, method: str | None = None) -> ScoreCurve:
+        """The scores of everybody who was judged, also of people whom a comparison moves to no other group."""
+        own = self.result.scores[method or self.method].factual
+        return ScoreCurve(own, own, self.result.people.is_anomaly)
+
+    @cached_property
+    def flagged(self) -> int:
+        """How many people the detector flags."""
+        return int((self.result.scores[self.method].factual > self.threshold).sum())
+
+    @cached_property
+    def flag_rate(self) -> float:
+        """The share of all people judged whom it flags."""
+        return self.flagged / max(1, self.people)
+
+    def sizes(self, comparison: Comparison) -> dict[str, int]:
+        """How many people each group has, as they are: for the program itself, not to be shown."""
+        plan = self.result.plan
+        group = plan.groups_of(plan.states.of_codes(self.result.people.factual[:, 0]), comparison)
+        found = np.bincount(group, minlength=len(comparison.groups)).tolist()
+        return dict(zip(comparison.groups, found, strict=True))
 
     def report(self, comparison: Comparison) -> MethodReport:
         """What the audit says about the detector in a comparison."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.directions import open_directions, times_found
-from cfad_core.core.formats import listed, percent, percent_range, share_of_people
+from cfad_core.core.formats import SMALLEST_GROUP, listed, percent, percent_range, share_of_people
 from cfad_core.evaluation.edge_cuts import EdgeCuts
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.report.subject import Subject
@@ -26,7 +26,7 @@ class CarriedEdge:
 
     Attributes
     ----------
-    carried : share of the change that goes without it; None if nobody's outcome changes
+    carried : share of the change that goes without it; None if the outcomes of fewer than ten people change
     times, graphs : in how many subsamples it was found, and how many there are; None where it was not measured
     is_open : whether the data leave its direction open
     """
@@ -59,7 +59,9 @@ def carried_edges(audit: Subject, comparison: Comparison) -> list[CarriedEdge]:
         return []
     variables = list(result.stability.variables)
     times, graphs = times_found(result.stability), len(result.stability.graphs)
-    shares, is_open = cuts.carried(audit.method), open_directions(result)
+    changed = cuts.whole[audit.method] * cuts.people
+    shares = None if changed < SMALLEST_GROUP - 0.5 else cuts.carried(audit.method)  # of a few people it says nothing
+    is_open = open_directions(result)
     was_given = result.config.knowledge.complete
     found = []
     for k, (cause, effect) in enumerate(cuts.edges):
@@ -109,20 +111,21 @@ def turning_points(audit: Subject, comparison: Comparison) -> list[str]:
 def _failed(found: Evidence) -> Iterator[str]:
     if found.unexplained and found.can_be_tested:
         yield (
-            f"A path to {listed(found.unexplained, 6)}: the groups differ there, and the graph has no path to it. "
-            "With one, "
-            "more outcomes may change."
+            f"A path to {listed(found.unexplained, 6)}: the groups differ there, and the graph has no path there. "
+            "With one, more outcomes may change."
         )
     if found.twin_test is not None and found.can_be_tested and not found.twin_test.passes():
         by = f" in {listed([name for name, _ in found.twin_test.columns])}" if found.twin_test.columns else ""
         yield f"A better causal model: today's twins are not like real people of the other group{by}."
     if found.better_fit:
-        yield f"A better model of {listed(found.better_fit, 6)}: a more flexible one predicts it clearly better."
+        them = "it" if len(found.better_fit) == 1 else "them"
+        yield f"A better model of {listed(found.better_fit, 6)}: a more flexible one predicts {them} clearly better."
 
 
 def _edges(audit: Subject, comparison: Comparison, found: Evidence) -> Iterator[str]:
     """Edges that matter, and that are uncertain."""
-    unsure = [edge for edge in carried_edges(audit, comparison) if edge.matters and edge.is_uncertain]
+    edges = [edge for edge in carried_edges(audit, comparison) if edge.carried is not None]
+    unsure = [edge for edge in edges if edge.matters and edge.is_uncertain]
     for edge in unsure[:_MOST_EDGES]:
         why = []
         if edge.times is not None and edge.graphs is not None and edge.times < CERTAIN * edge.graphs:
@@ -130,10 +133,11 @@ def _edges(audit: Subject, comparison: Comparison, found: Evidence) -> Iterator[
         if edge.is_open:
             why.append("may point the other way as well")
         yield f"The edge {edge.name} {' and '.join(why)}. {_without(edge, found)}"
-    if not unsure and found.graphs and not found.was_given and found.sees_path:
+    if edges and not unsure and not found.was_given:
         yield (
             "No single edge is both uncertain and important: those that carry at least "
-            f"{percent(MATTERS, 0)} of the change were found in at least {percent(CERTAIN, 0)} of the subsamples."
+            f"{percent(MATTERS, 0)} of the change were found in at least {percent(CERTAIN, 0)} of the subsamples, and "
+            "their direction is clear."
         )
 
 
@@ -141,7 +145,7 @@ def _without(edge: CarriedEdge, found: Evidence) -> str:
     carried = edge.carried or 0.0
     if found.ratio is None:
         return f"It carries {percent(carried, 0)} of the change."
-    left = share_of_people(max(0.0, found.ratio * (1.0 - carried)))
+    left = share_of_people(min(1.0, max(0.0, found.ratio * (1.0 - carried))))
     if carried < 0.0:
         return f"It works against the others: without it, about {left} instead of {share_of_people(found.ratio)}."
     return f"Without it, the outcome of about {left} of people would change instead of {share_of_people(found.ratio)}."
@@ -154,8 +158,9 @@ def _models(audit: Subject, comparison: Comparison) -> Iterator[str]:
         yield "Measuring the uncertainty might: this audit was made without subsamples."
         return
     ratios = report.resampled.ratios_of_models(audit.threshold)
+    each = "fitted to" if audit.result.config.knowledge.complete else "learned from"
     yield (
-        f"Another sample of people: the {len(ratios)} causal models, each learned from a random half of the rows, say "
+        f"Another sample of people: the {len(ratios)} causal models, each {each} a random half of the rows, say "
         f"{percent_range(float(ratios.min()), float(ratios.max()))} each by itself."
     )
 
@@ -170,11 +175,11 @@ def _couplings(found: Evidence) -> Iterator[str]:
 
 def _kept(found: Evidence) -> Iterator[str]:
     if found.kept:
-        differ = "differs" if len(found.kept) == 1 else "differ"
+        differ, them = ("differs", "it") if len(found.kept) == 1 else ("differ", "them")
         yield (
             f"Other knowledge about {listed(found.kept, 6)}, which {differ} between the groups: by what was said "
-            "beforehand "
-            f"{found.sensitive} does not cause it. If it does, what comes through it would count as well."
+            f"beforehand {found.sensitive} does not cause {them}. If it does, what comes through {them} would count as "
+            "well."
         )
 
 
@@ -193,20 +198,22 @@ def _error(found: Evidence) -> Iterator[str]:
     if found.model_error is not None and least is not None and found.model_error >= max(least, 0.001):
         yield (
             "A better causal model: errors of today's alone change the outcome of "
-            f"{share_of_people(found.model_error)} of "
-            "people, so the number may be no more than that."
+            f"{share_of_people(found.model_error)} of people, so the number may be no more than that."
         )
 
 
 def _other_thresholds(audit: Subject, comparison: Comparison) -> Iterator[str]:
-    curve, ascending = audit.report(comparison).curves.people, audit.report(comparison).ascending
-    if not len(ascending):
+    """Where other shares of people are flagged: as many as scores allow, if some are equal."""
+    report = audit.report(comparison)
+    if not len(report.ascending):
         return
-    ratios = [float(curve.at(float(np.quantile(ascending, 1.0 - flagged))).changing_ratio) for flagged in FLAGGED]
-    known = [ratio for ratio in ratios if ratio == ratio]
-    if known:
-        yield (
-            f"Another threshold: where {percent(FLAGGED[0], 0)} to {percent(FLAGGED[-1], 0)} of people are flagged, "
-            "the outcome of "
-            f"{percent_range(min(known), max(known))} changes."
-        )
+    wanted = np.quantile(report.ascending, [1.0 - flagged for flagged in FLAGGED])
+    found = report.curves.people.at(wanted)
+    known = (found.flag_rate > 0.0) & ~np.isnan(found.changing_ratio)
+    if not known.any():
+        return
+    rates, ratios = found.flag_rate[known], found.changing_ratio[known]
+    yield (
+        f"Another threshold: where {percent_range(float(rates.min()), float(rates.max()))} of people are flagged, the "
+        f"outcome of {percent_range(float(ratios.min()), float(ratios.max()))} changes."
+    )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cfad_core.audit.result import AuditResult
+    from cfad_core.core.config import AskedDetector
     from cfad_core.core.progress import Progress
     from cfad_core.data.roles import ColumnRoles
 
@@ -148,15 +149,32 @@ def _audit_table(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
     from cfad_core.core.files import check_folder
     from cfad_core.data.readers import read_table
-    from cfad_core.data.suggestions import suggest_roles, suggest_roots
 
     asked = asked_by(options)
     if options.out is not None:
         check_folder(options.out)
     test, truth = (None if path is None else read_table(path) for path in (options.test, options.test_counterfactual))
     table = read_table(options.table, sheet=options.sheet)
-    suggestion = suggest_roles(table, options.sensitive, options.label)
-    roles = _roles(options, suggestion.ignored)
+    roles, config, remarks = settings_of(options, table, asked)
+    with TerminalProgress() as progress:
+        result, place = _run(options, (table, test, truth), roles, config, progress)
+    if result is not None:
+        print(summary(result))
+    if options.ignore is None and roles.ignore:
+        print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
+    for remark in remarks:
+        print(remark)
+    print(f"\nThe audit is {place}." if result is not None else f"\n{place}")
+
+
+def settings_of(
+    options: argparse.Namespace, table: pd.DataFrame, asked: AskedDetector | None
+) -> tuple[ColumnRoles, AuditConfig, list[str]]:
+    """What the options say about a table: roles, settings, and what to tell whoever typed them."""
+    from cfad_core.data.suggestions import suggest_roles, suggest_roots
+
+    ignored = suggest_roles(table, options.sensitive, options.label).ignored if options.ignore is None else ()
+    roles = _roles(options, ignored)
     suggested = suggest_roots(name for name in roles.features(table) if name not in options.from_sensitive)
     knowledge, remarks = _knowledge(options, roles.sensitive_columns, roles.features(table), suggested)
     config = preset(
@@ -168,15 +186,7 @@ def _audit_table(options: argparse.Namespace) -> None:
         knowledge=knowledge,
         asked=asked,
     )
-    with TerminalProgress() as progress:
-        result, place = _run(options, (table, test, truth), roles, config, progress)
-    if result is not None:
-        print(summary(result))
-    if options.ignore is None and roles.ignore:
-        print(f"info: Left out, as suggested (--ignore says otherwise): {', '.join(roles.ignore)}.")
-    for remark in remarks:
-        print(remark)
-    print(f"\nThe audit is {place}." if result is not None else f"\n{place}")
+    return roles, config, remarks
 
 
 def _run(

@@ -10,20 +10,8 @@ from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.directions import open_directions, times_found
 from cfad_core.audit.statements import LONGEST, JustifiedPath, Statements
 from cfad_core.core.formats import counted, listed, percent
-from cfad_core.report.document import (
-    Block,
-    Bullets,
-    Cell,
-    Field,
-    Fields,
-    Number,
-    Section,
-    Table,
-    amount,
-    bullets,
-    clean,
-    sentences,
-)
+from cfad_core.report.document import Block, Bullets, Cell, Field, Fields, Section, Table, bullets, clean, sentences
+from cfad_core.report.numbers import Number, amount
 from cfad_core.report.pictures import graph_picture
 from cfad_core.report.sections.people import said
 from cfad_core.report.subject import Subject
@@ -41,11 +29,12 @@ def graph(audit: Subject, statements: Statements) -> Section:
         if result.config.knowledge.complete
         else "The causal graph was learned from the table: arrows are what fits the data best, not proven causes."
     )
+    reach = "reach" if len(result.model.attributes) > 1 else "reaches"
     reached = (
-        f"{result.encoding.sensitive} reaches {len(affected)} of {counted(len(variables), 'column')}: "
+        f"{result.encoding.sensitive} {reach} {len(affected)} of {counted(len(variables), 'column')}: "
         f"{listed(affected, 12)}."
         if affected
-        else f"In this graph {result.encoding.sensitive} reaches no column: nobody's outcome can change."
+        else f"In this graph {result.encoding.sensitive} {reach} no column: by it, nobody's outcome can change."
     )
     blocks: list[Block] = [Fields(tuple(_graph_fields(audit, statements)))]
     blocks += bullets(_knowledge(audit), "What was said beforehand")
@@ -63,12 +52,15 @@ def _graph_fields(audit: Subject, statements: Statements) -> Iterator[Field]:
     if is_open is not None:
         yield Field("open", "Arrows whose direction the data leave open", amount(int(is_open.sum())))
     if result.stability is not None:
-        graphs, without = len(result.stability.graphs), result.seen().stability
-        yield Field("subsamples", "Further graphs, each learned from a random half of the rows", amount(graphs))
-        assert without is not None
-        yield Field(
-            "without_path", "Of these, graphs without a path from the sensitive attribute", amount(without.without_path)
-        )
+        label = "Further models, each fitted to a random half of the rows"
+        if not result.config.knowledge.complete:
+            label = "Further graphs, each learned from a random half of the rows"
+        yield Field("subsamples", label, amount(len(result.stability.graphs)))
+        for one in audit.comparisons:
+            seen = result.seen(one.name).stability
+            if seen is not None and not one.is_joint:
+                label = f"Of these, without a path from {one.name}"
+                yield Field(f"without_path_{one.name}", label, amount(seen.without_path))
 
 
 def _knowledge(audit: Subject) -> list[str]:
@@ -129,24 +121,34 @@ def _edges(audit: Subject) -> Iterator[Block]:
 def _carried(audit: Subject) -> Iterator[Block]:
     """Which arrows carry the change, by comparison."""
     for comparison in audit.comparisons:
-        known = [edge for edge in carried_edges(audit, comparison) if edge.carried is not None]
+        every = carried_edges(audit, comparison)
+        known = [edge for edge in every if edge.carried is not None]
         edges = sorted(
             (edge for edge in known if round(100.0 * (edge.carried or 0.0))), key=lambda one: -(one.carried or 0.0)
         )
-        if not known:
+        title = f"Which paths carry it, by {comparison.name}"
+        if every and not edges:
+            few = (
+                "Too few outcomes change to say."
+                if not known
+                else "None by itself: without any one arrow, as many change."
+            )
+            yield Bullets((few,), title)
+        if not edges:
             continue
         rows: tuple[dict[str, Cell], ...] = tuple(
             {"edge": edge.name, "carried": Number(percent(edge.carried, 0), round(100.0 * (edge.carried or 0.0)), "%")}
             for edge in edges
         )
         columns = {"edge": "Arrow", "carried": "Share of the change that goes without it"}
-        nothing = f" {counted(len(known) - len(edges), 'more arrow')} carry nothing." if len(known) > len(edges) else ""
+        rest = len(known) - len(edges)
+        nothing = f" {counted(rest, 'more arrow')} {'carries' if rest == 1 else 'carry'} nothing." if rest else ""
         note = (
             "Shares need not add up to 100 %: arrows of one path carry the same change. Below 0: without the arrow "
             "more outcomes "
             "would change, as values that belong together come apart. At the audit's own threshold." + nothing
         )
-        yield Table(f"carried_{comparison.name}", f"Which paths carry it, by {comparison.name}", columns, rows, note)
+        yield Table(f"carried_{comparison.name}", title, columns, rows, note)
 
 
 def _justified(audit: Subject, statements: Statements) -> Iterator[Block]:
@@ -174,9 +176,10 @@ def turning(audit: Subject, _: Statements) -> Section:
     several = len(audit.comparisons) > 1
     plain = (
         "The verdict rests on a causal model. These are the points at which another model, other assumptions or "
-        "another "
-        "choice would change it, and by how much."
+        "another choice would change it, and by how much."
     )
+    if audit.result.people.truth is not None:
+        plain = "The verdict rests on no causal model, as the true twins are known. Another choice may change it."
     blocks = tuple(_points(audit, one, several=several) for one in audit.comparisons)
     return Section("turning", "What would turn the verdict", sentences(plain), blocks)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cfad_core.audit.result import PLAIN
 from cfad_core.audit.statements import Statements
-from cfad_core.core.formats import counted
+from cfad_core.core.formats import SMALLEST_GROUP, counted
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.intervals import bounds_name
-from cfad_core.report.command import repeat_command
+from cfad_core.report.command import repeat_audit
 from cfad_core.report.document import (
     Block,
     Bullets,
@@ -17,18 +18,14 @@ from cfad_core.report.document import (
     Code,
     Field,
     Fields,
-    Number,
     Section,
     Table,
-    amount,
     bullets,
-    count,
-    decimal,
     one_line,
     sentences,
-    share,
 )
 from cfad_core.report.moments import moment
+from cfad_core.report.numbers import Number, amount, count, decimal, share
 from cfad_core.report.pictures import tradeoff_picture
 from cfad_core.report.sections.people import said
 from cfad_core.report.subject import Subject
@@ -41,12 +38,11 @@ NO_CERTIFICATE = (
 )
 
 _LONGEST_VERDICT = 6_000  # characters, of all detectors together: none is cut
+_LONGEST_SETTING = 100_000  # characters: "all settings" means all, also of a large graph
 
 
 def threshold(audit: Subject, statements: Statements) -> Section:
     """Where people are flagged, who decided that, and what other thresholds would do."""
-    metrics = audit.report(audit.comparisons[0]).metrics_at(audit.threshold)
-    flagged = round((metrics.flag_rate or 0.0) * metrics.n)
     decided = (
         f"{one_line(statements.threshold_decided_by)} decides on it."
         if statements.threshold_decided_by.strip()
@@ -56,8 +52,8 @@ def threshold(audit: Subject, statements: Statements) -> Section:
     fields = [
         Field("rule", "Rule", audit.how),
         Field("value", "Score above which people are flagged", _score(audit.threshold)),
-        Field("flagged", "People flagged", count(flagged)),
-        Field("flag_rate", "Share flagged", share(metrics.flag_rate)),
+        Field("flagged", "People flagged", count(audit.flagged)),
+        Field("flag_rate", "Share flagged", share(audit.flag_rate)),
         *(
             [Field("capacity", "People who can be investigated", amount(choice.count))]
             if choice and choice.count
@@ -65,12 +61,9 @@ def threshold(audit: Subject, statements: Statements) -> Section:
         ),
         *said(statements, "threshold_decision", "threshold_decided_by"),
     ]
-    plain = sentences(
-        f"{audit.label} flags {flagged:,} of {metrics.n:,} people at this threshold."
-        if flagged >= 10 or not flagged
-        else f"{audit.label} flags fewer than 10 of {metrics.n:,} people at this threshold.",
-        decided,
-    )
+    few = 0 < audit.flagged < SMALLEST_GROUP
+    how_many = f"fewer than {SMALLEST_GROUP}" if few else f"{audit.flagged:,}"
+    plain = sentences(f"{audit.label} flags {how_many} of {audit.people:,} people at this threshold.", decided)
     return Section(
         "threshold", "The threshold", plain, (Fields(tuple(fields)), _other_thresholds(audit), tradeoff_picture(audit))
     )
@@ -82,21 +75,22 @@ def _score(value: float) -> Number:
 
 
 def _other_thresholds(audit: Subject) -> Table:
-    curve = audit.result.seen().reports[audit.method].quantile_curve
+    curve, scores = audit.result.seen().reports[audit.method].quantile_curve, audit.scores()
     rows: list[dict[str, Cell]] = []
     for point in curve:
+        at = scores.at(float(point["threshold"] or 0.0))
         row: dict[str, Cell] = {
             "quantile": Number(f"{point['quantile']:g}", point["quantile"]),
-            "threshold": _score(float(point["threshold"] or 0.0)),
-            "flag_rate": share(point["flag_rate"]),
+            "threshold": _score(float(at.threshold)),
+            "flag_rate": share(float(at.flag_rate)),
             "changes": share(point["changing_ratio"]),
         }
-        rows.append(row | ({"macro_f1": decimal(point["macro_f1"], digits=3)} if audit.has_labels else {}))
+        rows.append(row | ({"macro_f1": decimal(float(at.macro_f1), digits=3)} if audit.has_labels else {}))
     columns = {
         "quantile": "Quantile of training scores",
         "threshold": "Threshold",
         "flag_rate": "Flagged",
-        "changes": "Outcome changes",
+        "changes": f"Outcome changes by {audit.comparisons[0].name}",
     }
     columns |= {"macro_f1": "Macro-F1"} if audit.has_labels else {}
     return Table("thresholds", f"{audit.label} at other thresholds", columns, tuple(rows))
@@ -106,8 +100,8 @@ def mitigation(audit: Subject, statements: Statements) -> Section:
     """Which fairer detectors were tried, what is left with each, and who accepts that."""
     tried = [name for name in audit.result.scores if name != audit.method]
     plain = (
-        f"{counted(len(tried), 'other detector')} {'was' if len(tried) == 1 else 'were'} audited on the same people: "
-        "whether they change fewer outcomes, and what that costs, stands below."
+        f"{counted(len(tried), 'other detector')} {'was' if len(tried) == 1 else 'were'} audited on the same people. "
+        "How many outcomes each changes, and what that costs, stands below."
         if tried
         else "No other detector was tried on these people."
     )
@@ -123,7 +117,7 @@ def mitigation(audit: Subject, statements: Statements) -> Section:
         "mitigation",
         "What was tried",
         sentences(plain, accepted),
-        (fields, *tables, *bullets(lines, "Compared with AE")),
+        (fields, *tables, *bullets(lines, f"Compared with {label_of(PLAIN)}, each at the audit's own threshold")),
     )
 
 
@@ -143,21 +137,21 @@ def _methods(audit: Subject, comparison: str) -> Table:
     rows: list[dict[str, Cell]] = []
     for method, report in seen.reports.items():
         at = audit.threshold_of(method)
-        metrics, between = report.metrics_at(at), report.changing_ratio_interval(at)
+        scores, between = audit.scores(method), report.changing_ratio_interval(at)
         row: dict[str, Cell] = {
             "method": report.label + (" (this report)" if method == audit.method else ""),
-            "flag_rate": share(metrics.flag_rate),
-            "changes": share(metrics.changing_ratio, between),
+            "flag_rate": share(float(scores.at(at).flag_rate)),
+            "changes": share(report.metrics_at(at).changing_ratio, between),
         }
         if audit.has_labels:
             row |= {
-                "auc_roc": decimal(metrics.auc_roc, digits=3),
-                "auc_pr": decimal(metrics.auc_pr, digits=3),
-                "macro_f1": decimal(metrics.macro_f1, digits=3),
+                "auc_roc": decimal(scores.auc_roc, digits=3),
+                "auc_pr": decimal(scores.auc_pr, digits=3),
+                "macro_f1": decimal(float(scores.at(at).macro_f1), digits=3),
             }
         rows.append(row)
-    graphs = 0 if seen.stability is None else len(seen.stability.graphs)
-    columns = {"method": "Detector", "flag_rate": "Flagged", "changes": f"Outcome changes ({bounds_name(graphs)})"}
+    with_ends = "" if seen.stability is None else f" ({bounds_name(len(seen.stability.graphs))})"
+    columns = {"method": "Detector", "flag_rate": "Flagged", "changes": f"Outcome changes{with_ends}"}
     columns |= {"auc_roc": "AUC-ROC", "auc_pr": "AUC-PR", "macro_f1": "Macro-F1"} if audit.has_labels else {}
     title = "Detectors on the same people" + (f", by {comparison}" if len(audit.comparisons) > 1 else "")
     return Table(f"methods_{comparison}", title, columns, tuple(rows), "Each detector at its own threshold.")
@@ -179,7 +173,7 @@ _MISUSE = (
     "To call a system fair because a number is small: where almost nobody is flagged, almost nobody's outcome can "
     "change.",
     "To decide about a single person: a twin is a model's answer, and a person has several possible twins.",
-    "To choose the audit that looks best: all audits of the same table are listed here.",
+    "To choose the audit that looks best: every other audit of the table belongs beside it.",
     "For another population, another version of the system or another threshold than those named here.",
 )
 
@@ -221,7 +215,7 @@ def others(audit: Subject, _: Statements) -> Section:
     deleted = sum(one.deleted is not None for one in same)
     known = (
         f"Besides this audit, the store knows {counted(len(same), 'audit')} of the same table, {done} of them with a "
-        "result" + (f" ({deleted} of these deleted since)." if deleted else ".")
+        "result" + (f"; {deleted} {'was' if deleted == 1 else 'were'} deleted since." if deleted else ".")
         if same
         else "The store knows no other audit of this table."
     )
@@ -253,13 +247,13 @@ def _before_the_plan(audit: Subject) -> str | None:
 def _plan(audit: Subject) -> Fields:
     plan = audit.plan
     if plan is None:
-        return Fields((Field("planned", "Planned before the result was seen", "no"),), "The plan")
+        return Fields((Field("planned", "Planned before the result was seen", was_planned(audit)),), "The plan")
     held = (
         "yes: the audit ran with exactly what was sealed" if audit.sealed else "NO: what was sealed is not what was run"
     )
     return Fields(
         (
-            Field("planned", "Planned before the result was seen", "yes"),
+            Field("planned", "Planned before the result was seen", was_planned(audit)),
             Field("planned_at", "Sealed", moment(plan.at)),
             Field("planned_by", "By", plan.by or "not stated", stated=bool(plan.by)),
             Field(
@@ -273,6 +267,13 @@ def _plan(audit: Subject) -> Fields:
         ),
         "The plan",
     )
+
+
+def was_planned(audit: Subject) -> str:
+    """Whether it is known that the audit was planned."""
+    if audit.plan is not None:
+        return f"yes, {moment(audit.plan.at)}" if audit.sealed else "NO: what was sealed is not what was run"
+    return "not known: this audit is in no store" if audit.others is None else "no"
 
 
 def _related(found: tuple[RelatedAudit, ...]) -> Iterator[Block]:
@@ -310,11 +311,11 @@ def _status(one: RelatedAudit) -> str:
 def repeat(audit: Subject, _: Statements) -> Section:
     """What it takes to make this audit again."""
     result = audit.result
-    command = repeat_command(result.roles, result.config, has_test_table=bool(audit.has_test_table))
+    command = repeat_audit(result, has_test_table=audit.has_test_table)
+    outside = "" if result.asked is None else ", if the detector that is asked answers as it did"
     plain = sentences(
         "With the same table, the same settings, the same versions and the same seed, this audit comes out again "
-        "with the same "
-        "numbers.",
+        f"with the same numbers{outside}.",
         "The unrounded numbers are in audit.json, which belongs to this report.",
     )
     settings: tuple[dict[str, Cell], ...] = tuple(
@@ -334,7 +335,7 @@ def repeat(audit: Subject, _: Statements) -> Section:
             )
         ),
         Table("versions", "Versions", {"package": "Package", "version": "Version"}, versions),
-        Table("settings", "All settings", {"setting": "Setting", "value": "Value"}, settings),
+        Table("settings", "All settings", {"setting": "Setting", "value": "Value"}, settings, longest=_LONGEST_SETTING),
     ]
     return Section("repeat", "To repeat it", plain, tuple(blocks))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.statements import Statements
-from cfad_core.core.formats import SMALLEST_GROUP, percent, percent_range
+from cfad_core.core.formats import SMALLEST_GROUP, counted, listed, percent
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.extremes import Estimate, Spread
 from cfad_core.evaluation.group_lines import gap_line
@@ -17,24 +16,9 @@ from cfad_core.evaluation.intervals import Interval, bounds_name
 from cfad_core.evaluation.metrics import GROUP_METRICS, Metrics, suppressed
 from cfad_core.evaluation.pair_table import PairTable, worst_line
 from cfad_core.evaluation.slices import slice_lines
-from cfad_core.evaluation.verdict import evidence_lines
-from cfad_core.report.document import (
-    Block,
-    Bullets,
-    Cell,
-    Field,
-    Fields,
-    Number,
-    Picture,
-    Section,
-    Table,
-    bullets,
-    count,
-    decimal,
-    points,
-    sentences,
-    share,
-)
+from cfad_core.evaluation.verdict import VAGUE, evidence_lines
+from cfad_core.report.document import Block, Bullets, Cell, Field, Fields, Picture, Section, Table, bullets, sentences
+from cfad_core.report.numbers import Number, count, decimal, points, share, share_range
 from cfad_core.report.pictures import densities_picture, rates_picture
 from cfad_core.report.sections.people import said
 from cfad_core.report.subject import SMALL_SHARE, Subject
@@ -96,12 +80,8 @@ def _metric(group: Group, name: str) -> Number:
     if found.value is None:
         return _HIDDEN if group.n is None or name not in ("flag_rate", "above_median") else Number("n/a")
     if not GROUP_METRICS[name].is_share:
-        return decimal(found.value, _finite(found.interval), 3)
-    return share(found.value, _finite(found.interval))
-
-
-def _finite(found: Interval | None) -> Interval | None:
-    return found if found is not None and math.isfinite(found.high) else None
+        return decimal(found.value, found.interval, 3)
+    return share(found.value, found.interval)
 
 
 def _impact(table: GroupTable, comparison: Comparison) -> Fields:
@@ -111,11 +91,19 @@ def _impact(table: GroupTable, comparison: Comparison) -> Fields:
         return Fields((Field("impact_ratio", "Impact ratio", "n/a: fewer than two groups are large enough"),), title)
     return Fields(
         (
-            Field("as_harm", "Read as harm (lowest over highest share flagged)", _ratio(found.as_harm)),
+            Field(
+                "as_harm",
+                "Read as harm (lowest over highest share flagged)",
+                _ratio(found.as_harm, "nobody is flagged"),
+            ),
             Field(
                 "as_harm_groups", "Between", f"{found.as_harm.lowest} (lowest) and {found.as_harm.highest} (highest)"
             ),
-            Field("as_benefit", "Read as benefit (lowest over highest share not flagged)", _ratio(found.as_benefit)),
+            Field(
+                "as_benefit",
+                "Read as benefit (lowest over highest share not flagged)",
+                _ratio(found.as_benefit, "everybody is flagged"),
+            ),
             Field(
                 "as_benefit_groups",
                 "Between",
@@ -128,11 +116,11 @@ def _impact(table: GroupTable, comparison: Comparison) -> Fields:
 
 
 def _parts(found: Estimate) -> tuple[float | None, Interval | None]:
-    return found.value, _finite(found.interval)
+    return found.value, found.interval
 
 
-def _ratio(found: Spread) -> Number:
-    return decimal(*_parts(found.ratio), undefined="n/a: nobody is flagged")
+def _ratio(found: Spread, otherwise: str) -> Number:
+    return decimal(*_parts(found.ratio), undefined=f"n/a: {otherwise}")
 
 
 def _slices(audit: Subject, kind: str) -> Iterator[Bullets]:
@@ -156,17 +144,17 @@ def labels(audit: Subject, statements: Statements) -> Section:
             "are missed, and whether that differs between groups, could not be measured."
         )
         return Section("labels", title, plain, ())
-    metrics = audit.report(audit.comparisons[0]).metrics_at(audit.threshold)
+    scores = audit.scores()
     fields = (
         *said(statements, "label_origin"),
-        Field("anomalies", "Anomalies among the people judged", count(metrics.n_anomaly)),
+        Field("anomalies", "Anomalies among the people judged", count(scores.n_anomaly)),
         Field(
             "auc_roc",
             "AUC-ROC (chance that an anomaly scores above a normal person)",
-            decimal(metrics.auc_roc, digits=3),
+            decimal(scores.auc_roc, digits=3),
         ),
-        Field("auc_pr", "AUC-PR (mean hit rate over all thresholds)", decimal(metrics.auc_pr, digits=3)),
-        Field("macro_f1", "Macro-F1 (1 is perfect)", decimal(metrics.macro_f1, digits=3)),
+        Field("auc_pr", "AUC-PR (mean hit rate over all thresholds)", decimal(scores.auc_pr, digits=3)),
+        Field("macro_f1", "Macro-F1 (1 is perfect)", decimal(float(scores.at(audit.threshold).macro_f1), digits=3)),
     )
     lines = [
         "Labels may be as unfair as a detector: if one group was looked at more closely, more of its anomalies are "
@@ -199,14 +187,19 @@ def _labels_table(audit: Subject, comparison: Comparison) -> Table:
 def _differences(audit: Subject, comparison: Comparison) -> Iterator[str]:
     """What differs between groups beyond chance."""
     between = audit.compared_groups(comparison).between
-    for name in ("true_positive_rate", "false_positive_rate", "precision"):
+    for name, sentence in _DIFFERENCES.items():
         found = between[name]
-        if found is None or found.difference.value is None or found.difference.interval is None:
+        if found is None or found.difference.interval is None or found.difference.interval.low <= 0.0:
             continue
-        if found.difference.interval.low > 0.0:
-            size = points(*_parts(found.difference)).shown
-            what = GROUP_METRICS[name].difference.removesuffix(".")
-            yield f"{_about(audit, comparison)}{what}: {found.highest}, {size} above {found.lowest}."
+        size = points(*_parts(found.difference)).shown
+        yield _about(audit, comparison) + sentence.format(high=found.highest, low=found.lowest, size=size)
+
+
+_DIFFERENCES = {
+    "true_positive_rate": "Anomalies of {high} are found more often than those of {low}: {size} apart.",
+    "false_positive_rate": "Normal people of {high} are flagged more often than those of {low}: {size} apart.",
+    "precision": "A flag means less about people of {low} than about those of {high}: its hit rate is {size} lower.",
+}
 
 
 def counterfactual(audit: Subject, _: Statements) -> Section:
@@ -216,19 +209,30 @@ def counterfactual(audit: Subject, _: Statements) -> Section:
     for comparison in audit.comparisons:
         plain.append(f"{_about(audit, comparison)}{audit.verdict(comparison)}")
         blocks += _changes(audit, comparison)
-    plain.append(
-        "A twin is the same person, had they belonged to the other group, as the causal models make them: "
-        + ("here the true twins are known." if audit.result.people.truth is not None else _how_many_models(audit))
-    )
+        plain += _not_moved(audit, comparison)
+    plain.append(f"A twin is the same person, had they belonged to the other group. {_whose_twins(audit)}")
     return Section("counterfactual", "What would change in the other group", sentences(*plain), tuple(blocks))
 
 
-def _how_many_models(audit: Subject) -> str:
-    judged = len(audit.result.people.judged)
+def _whose_twins(audit: Subject) -> str:
+    if audit.result.people.truth is not None:
+        return "Here the true twins are known: no causal model made them."
+    models, judged = counted(audit.result.judges, "causal model"), len(audit.result.people.judged)
+    each = "each " if audit.result.judges > 1 else ""
     return (
-        f"{audit.result.judges} models, each learned from a random half of the rows and unknown to the detector, made "
-        f"twins of {judged:,} people."
+        f"{models}, {each}learned from a random half of the rows and unknown to the detector, made twins of "
+        f"{judged:,} people."
     )
+
+
+def _not_moved(audit: Subject, comparison: Comparison) -> Iterator[str]:
+    """Groups that others are moved to, and that are moved to none."""
+    moved = audit.report(comparison).basis.groups
+    if left := [name for name in comparison.groups if name not in moved]:
+        yield (
+            f"{_about(audit, comparison)}Only people of {listed(list(moved), 12)} are counted: nobody of "
+            f"{listed(left, 12)} is moved to another group."
+        )
 
 
 def _changes(audit: Subject, comparison: Comparison) -> Iterator[Block]:
@@ -243,11 +247,10 @@ def _changes(audit: Subject, comparison: Comparison) -> Iterator[Block]:
     if pairs is not None and len(comparison.groups) > 2:
         yield from _pairs(pairs.suppressed(), comparison)
     both = group_report.interaction_at(audit.threshold)
-    if both is not None:
+    if both is not None and both.suppressed().n:
         first, second = (audit.result.model.attributes[s] for s in comparison.attributes)
-        hidden = both.suppressed()
         yield from bullets(
-            [interaction_line(hidden, first, second), cancelling_line(hidden, first, second)], "Both at once"
+            [interaction_line(both, first, second), cancelling_line(both, first, second)], "Both at once"
         )
     some = audit.result.slices.get(audit.method)
     if some is not None and comparison.name in some.changes:
@@ -259,16 +262,13 @@ def _changes(audit: Subject, comparison: Comparison) -> Iterator[Block]:
 
 
 def _change_fields(audit: Subject, found: Evidence, metrics: Metrics) -> Iterator[Field]:
-    name = bounds_name(found.graphs)
-    yield Field("changing_ratio", f"Outcome changes ({name})", share(found.ratio, found.interval))
+    with_ends = "" if found.interval is None else f" ({bounds_name(found.graphs)})"
+    yield Field("changing_ratio", f"Outcome changes{with_ends}", share(found.ratio, found.interval))
     yield Field("newly_flagged", "Flagged only in the other group", share(metrics.newly_flagged))
     yield Field("newly_cleared", "Flagged only as they are", share(metrics.newly_cleared))
     if found.bounds is not None and found.can_be_tested:
-        low, high = (round(100.0 * end, 1) for end in found.bounds)
-        allowed = Number(percent_range(*found.bounds), None, "%", low, high)
-        yield Field(
-            "bounds", "Allowed by the flag rates of the groups, without any causal model", _bounds(found, allowed)
-        )
+        allowed = share_range(*found.bounds)
+        yield Field("bounds", "Allowed by the flag rates of the groups, without any causal model", allowed)
     if found.model_error is not None:
         yield Field(
             "model_error",
@@ -281,7 +281,7 @@ def _change_fields(audit: Subject, found: Evidence, metrics: Metrics) -> Iterato
         )
     if found.twin_test is not None and found.can_be_tested:
         test = found.twin_test
-        passes = "yes" if test.passes() else "no"
+        passes = "no" if not test.passes() else "cannot be said" if test.high > VAGUE else "yes"
         yield Field("twin_test_passes", "Twins pass for real people of the other group", passes)
         yield Field(
             "twin_test_auc",
@@ -289,21 +289,11 @@ def _change_fields(audit: Subject, found: Evidence, metrics: Metrics) -> Iterato
             decimal(test.auc, Interval(test.low, test.high)),
         )
     if found.span is not None:
-        yield Field("span", "Under other assumptions that data cannot decide", _range(*found.span))
+        yield Field("span", "Under other assumptions that data cannot decide", share_range(*found.span))
     if found.remaining is not None:
-        yield Field("remaining", "Left even with the right causal model", _range(*found.remaining))
+        yield Field("remaining", "Left even with the right causal model", share_range(*found.remaining))
     word, why = audit.reliability(next(one for one in audit.comparisons if one.name == found.sensitive))
     yield Field("reliable", "Reliable", f"{word}: {why}")
-
-
-def _bounds(found: Evidence, allowed: Number) -> Number:
-    assert found.bounds is not None
-    return _range(*found.bounds) if allowed.low is not None else allowed
-
-
-def _range(low: float, high: float) -> Number:
-    """Two shares with nothing between them."""
-    return Number(f"{percent(low)} to {percent(high)}", None, "%", round(100.0 * low, 1), round(100.0 * high, 1))
 
 
 def _change_table(audit: Subject, comparison: Comparison) -> Table:
@@ -314,7 +304,10 @@ def _change_table(audit: Subject, comparison: Comparison) -> Table:
     rows: list[dict[str, Cell]] = []
     for k, name in enumerate(comparison.groups):
         values = found.get(name)
-        if values is None or isinstance(values["n"], str):
+        if values is None:
+            rows.append(_not_moved_row(audit, comparison, name))
+            continue
+        if isinstance(values["n"], str):
             rows.append({"group": name, "people": count(None), "flag": _HIDDEN, "twins": _HIDDEN, "changes": _HIDDEN})
             continue
         between = None if pairs is None else pairs.any_other_by_group[k].interval
@@ -337,9 +330,17 @@ def _change_table(audit: Subject, comparison: Comparison) -> Table:
     return Table(f"changes_{comparison.name}", f"By group of {comparison.name}", columns, tuple(rows))
 
 
+def _not_moved_row(audit: Subject, comparison: Comparison, name: str) -> dict[str, Cell]:
+    """Of a group that is moved to no other one: its people have no twins that count."""
+    group, nothing = audit.groups(comparison).group(name), Number("not moved")
+    rate = _metric(group, "flag_rate")
+    return {"group": name, "people": count(group.n), "flag": rate, "twins": nothing, "changes": nothing}
+
+
 def _pairs(table: PairTable, comparison: Comparison) -> Iterator[Block]:
     """Between which groups, the highest first."""
-    yield from bullets([worst_line(table, comparison.name)], f"Between groups of {comparison.name}")
+    if table.worst is not None:
+        yield from bullets([worst_line(table, comparison.name)], f"Between groups of {comparison.name}")
     ranked = sorted(table.pairs, key=lambda pair: -(pair.ratio or 0.0))
     rows: list[dict[str, Cell]] = []
     for pair in ranked[:_MOST_PAIRS]:
@@ -384,7 +385,7 @@ def _not_measured(audit: Subject, found: Evidence) -> Sequence[str]:
             "small group."
         )
     own = audit.result.report(audit.method).threshold
-    if audit.threshold != own:
+    if audit.threshold != own and audit.result.stability is not None:
         missing.append(
             "Which edges carry the change, and the span over assumptions, at this threshold: they were measured at the "
             f"audit's own ({own:.4g})."

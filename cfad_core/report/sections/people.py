@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.statements import STATEMENTS, Statements
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, counted, listed, percent, suppressed_size
 from cfad_core.data.kinds import kind_named
-from cfad_core.report.document import (
-    Bullets,
-    Cell,
-    Field,
-    Fields,
-    Number,
-    Section,
-    Table,
-    amount,
-    count,
-    one_line,
-    sentences,
-    share,
-    stated,
-)
+from cfad_core.detectors.registry import METHODS
+from cfad_core.report.document import Bullets, Cell, Field, Fields, Section, Table, one_line, sentences, stated
 from cfad_core.report.moments import moment
+from cfad_core.report.numbers import Number, amount, count, share
 from cfad_core.report.subject import SMALL_SHARE, Subject
 
 _MOST_NAMED = 60  # columns that are named
@@ -41,16 +27,17 @@ def system(audit: Subject, statements: Statements) -> Section:
     """What is audited, for what it is used, and what a flag means for a person."""
     result, asked = audit.result, audit.result.asked
     what = f"This report is about {one_line(statements.system) or 'a detector'}: {audit.label}"
-    kind = (
-        f", a detector outside this program that was asked for its scores of {counted(asked.rows, 'row')}."
-        if asked is not None and asked.name == audit.method
-        else ", one of the detectors that this program fitted to the table."
-    )
+    kind = ", one of the detectors that this program fitted to the table."
+    if asked is not None and asked.name == audit.method:
+        kind = f", a detector outside this program that was asked for its scores of {counted(asked.rows, 'row')}."
+    elif audit.method not in METHODS:
+        kind = ", a detector of another library that this program fitted to the table."
     fields = said(statements, "system", "version", "purpose", "owner", "consequence", "oversight")
     detectors = ", ".join(report.label for report in result.reports.values())
     more = (Field("detector", "Detector", audit.label), Field("detectors", "All detectors of the audit", detectors))
     missing = sum(field.stated is False for field in fields)
-    gap = f"{missing} of {len(fields)} statements about it were not made." if missing else None
+    were = "was" if missing == 1 else "were"
+    gap = f"{missing} of {len(fields)} statements about it {were} not made." if missing else None
     return Section("system", "The system", sentences(what + kind, gap), (Fields((*fields, *more)),))
 
 
@@ -85,7 +72,8 @@ def data(audit: Subject, statements: Statements) -> Section:
     plain = sentences(
         f"The causal model learned from {made.n_train:,} rows, the detectors from the {made.n_train_normal:,} of them "
         f"that count as normal. {audit.people:,} other people were judged. {origin}",
-        f"{counted(len(names), 'column')} were used besides {result.encoding.sensitive}.",
+        f"{counted(len(names), 'column')} {'was' if len(names) == 1 else 'were'} used besides "
+        f"{result.encoding.sensitive}.",
     )
     fields = [
         *said(statements, "data_source", "data_period", "data_kind", "data_preparation", "lawful_basis"),
@@ -120,12 +108,17 @@ def _label(audit: Subject) -> str:
 def _left_out(audit: Subject) -> Iterator[Table | Bullets]:
     """Rows that were left out, and why."""
     rows: tuple[dict[str, Cell], ...] = tuple(
-        {"why": f"their {finding.column} is in no group that is compared", "rows": count(finding.count)}
+        {
+            "why": f"their {finding.column} is in no group that is compared",
+            "of": "people to judge" if "test rows" in finding.message else "the table",
+            "rows": count(finding.count),
+        }
         for finding in audit.result.notices
         if finding.code == "rows-outside-groups"
     )
     if rows:
-        yield Table("rows_left_out", "Rows left out, and why", {"why": "Why", "rows": "Rows"}, rows)
+        columns = {"why": "Why", "of": "Of", "rows": "Rows"}
+        yield Table("rows_left_out", "Rows left out, and why", columns, rows)
     else:
         yield Bullets(("No row was left out.",), "Rows left out, and why")
 
@@ -159,29 +152,28 @@ def groups(audit: Subject, _: Statements) -> Section:
     named = [f"{one.name} ({listed([f'{name}' for name in one.groups], 12)})" for one in singles]
     tables = [_sizes(audit, one) for one in singles]
     small = [f"{group} ({one.name})" for one in singles for group in _small(audit, one)]
+    hidden = [f"{name} ({one.name})" for one in singles for name, n in audit.sizes(one).items() if _hidden(n)]
     why = (
         f"{listed(small, 12)}: under {percent(SMALL_SHARE, 0)} of the people judged. Rates of so few people say "
-        "little, and "
-        "one "
-        "person more or less moves the lowest or highest rate: such groups are shown, but take no part in impact "
-        "ratios."
+        "little, and one person more or less moves the lowest or highest rate: such groups are shown, but take no "
+        "part in impact ratios."
         if small
         else None
     )
+    few = f"Of {listed(hidden, 12)}, fewer than {SMALLEST_GROUP} people were judged." if hidden else None
     plain = sentences(
         f"People are compared by {' and by '.join(named)}.",
         why,
+        few,
         f"Of groups with fewer than {SMALLEST_GROUP} people nothing but the name is shown, to protect them.",
     )
     return Section("groups", "The groups", plain, (*tables, *_unknown(audit)))
 
 
 def _sizes(audit: Subject, comparison: Comparison) -> Table:
-    state = audit.result.plan.states.of_codes(audit.result.people.factual[:, 0])
-    sizes = np.bincount(audit.result.plan.groups_of(state, comparison), minlength=len(comparison.groups))
     rows: tuple[dict[str, Cell], ...] = tuple(
-        {"group": name, "people": count(int(n)), "share": _HIDDEN_SHARE if _hidden(int(n)) else share(n / audit.people)}
-        for name, n in zip(comparison.groups, sizes, strict=True)
+        {"group": name, "people": count(n), "share": _HIDDEN_SHARE if _hidden(n) else share(n / max(1, audit.people))}
+        for name, n in audit.sizes(comparison).items()
     )
     columns = {"group": "Group", "people": "People judged", "share": f"Share of {audit.people:,}"}
     return Table(f"sizes_{comparison.name}", f"Groups of {comparison.name}", columns, rows)
@@ -192,11 +184,9 @@ def _hidden(n: int) -> bool:
 
 
 def _small(audit: Subject, comparison: Comparison) -> list[str]:
-    return [
-        group.name
-        for group in audit.groups(comparison).groups
-        if group.n is None or 0 < group.n < SMALL_SHARE * audit.people
-    ]
+    """Groups whose rates are shown, and not compared."""
+    least = SMALL_SHARE * audit.people
+    return [name for name, n in audit.sizes(comparison).items() if SMALLEST_GROUP <= n < least]
 
 
 def _unknown(audit: Subject) -> Iterator[Table | Bullets]:

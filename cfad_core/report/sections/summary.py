@@ -8,24 +8,15 @@ from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.statements import Statements
 from cfad_core.core.formats import counted, listed, one_in, percent, share_of_people
+from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.group_lines import gap_line
 from cfad_core.evaluation.intervals import bounds_name
 from cfad_core.evaluation.verdict import verdict_sentences
-from cfad_core.report.document import (
-    Bullets,
-    Field,
-    Fields,
-    Picture,
-    Section,
-    Slide,
-    decimal,
-    one_line,
-    sentences,
-    share,
-)
-from cfad_core.report.moments import moment
+from cfad_core.report.document import Bullets, Field, Fields, Picture, Section, Slide, one_line, sentences
+from cfad_core.report.numbers import decimal, share
 from cfad_core.report.pictures import rates_svg
-from cfad_core.report.sections.decisions import NO_CERTIFICATE
+from cfad_core.report.sections.decisions import NO_CERTIFICATE, was_planned
 from cfad_core.report.subject import Subject
 from cfad_core.report.turning import turning_points
 
@@ -58,13 +49,17 @@ def summary(audit: Subject, statements: Statements) -> Section:
         for line in turning_points(audit, first)[: _POINTS if len(others) < 2 else _POINTS - 1]
     )
     blocks = (
-        Fields(tuple(_numbers(audit)), f"In numbers, with {bounds_name(audit.evidence(first).graphs)}"),
+        Fields(tuple(_numbers(audit)), f"In numbers{_with_ends(audit.evidence(first))}"),
         picture,
         Bullets(points, "What would turn the verdict"),
         Fields(tuple(_facts(audit, statements)), "What to know"),
     )
     older = [finding.text for finding in audit.result.findings if finding.code == OLDER_ENGINE]
     return Section("summary", "Summary", sentences(*older, *verdicts, *gaps, NO_CERTIFICATE), blocks)
+
+
+def _with_ends(found: Evidence) -> str:
+    return "" if found.interval is None else f", with {bounds_name(found.graphs)}"
 
 
 def widest(audit: Subject) -> Comparison:
@@ -86,9 +81,7 @@ def _numbers(audit: Subject) -> Iterator[Field]:
         found = audit.evidence(one)
         about = f" by {one.name}" if len(audit.comparisons) > 1 else ""
         yield Field(f"changing_ratio_{one.name}", f"Outcome changes{about}", share(found.ratio, found.interval))
-    first = audit.comparisons[0]
-    metrics = audit.report(first).metrics_at(audit.threshold)
-    yield Field("flag_rate", "Flagged, of all people judged", share(metrics.flag_rate))
+    yield Field("flag_rate", "Flagged, of all people judged", share(audit.flag_rate))
     unequal = widest(audit)
     ratio = audit.compared_groups(unequal).impact_ratio
     if ratio is not None:
@@ -112,9 +105,7 @@ def _facts(audit: Subject, statements: Statements) -> Iterator[Field]:
     )
     decision = one_line(statements.threshold_decision, 160) or "no decision on the threshold was stated"
     yield Field("threshold", "Threshold", f"{audit.threshold:.4g} ({audit.how}); {decision}")
-    yield Field(
-        "planned", "Planned before the result was seen", "no" if audit.plan is None else f"yes, {moment(audit.plan.at)}"
-    )
+    yield Field("planned", "Planned before the result was seen", was_planned(audit))
     yield Field("others", "Other audits of this table", _others(audit))
 
 
@@ -132,34 +123,19 @@ def _others(audit: Subject) -> str:
 
 def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
     """The summary as five pages with few words."""
-    first = audit.comparisons[0]
-    found, report, unequal = audit.evidence(first), audit.report(first), widest(audit)
+    first, unequal = audit.comparisons[0], widest(audit)
+    found, (word, why) = audit.evidence(first), audit.reliability(first)
     who = one_line(statements.system, 60) or audit.label
-    word, why = audit.reliability(first)
-    doubted = word == "no"
-    ratio = "?" if found.ratio is None else share_of_people(found.ratio)
-    between = (
-        ""
-        if found.interval is None
-        else f"{bounds_name(found.graphs)}: {percent(found.interval.low)} to {percent(found.interval.high)}"
-    )
-    meaning = (
-        "" if found.ratio is None else f"{one_in(found.ratio)} people would have another outcome, {found.otherwise}."
-    )
     decision = one_line(statements.threshold_decision, 200) or "A decision on the threshold was not stated."
     return (
         Slide(
             f"Would {who} have flagged the same person, {found.otherwise}?",
             sentences=sentences(
                 f"{audit.people:,} people judged, compared by {listed([one.name for one in audit.comparisons], 6)}.",
-                f"Flagged: {percent(report.metrics_at(audit.threshold).flag_rate)} of them.",
+                f"Flagged: {percent(audit.flag_rate)} of them.",
             ),
         ),
-        Slide(
-            "Not reliable: a guess" if doubted else "For so many the outcome changes",
-            ratio,
-            sentences(meaning[:1].upper() + meaning[1:] if meaning else "", between),
-        ),
+        _leading_slide(found, doubted=word == "no"),
         Slide(
             "Who is flagged",
             sentences=sentences(gap_line(audit.compared_groups(unequal))),
@@ -174,14 +150,42 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
     )
 
 
-def _tried(audit: Subject) -> str | None:
-    best = min(
-        (name for name in audit.result.scores if name != audit.method),
-        key=lambda name: audit.result.report(name).metrics.changing_ratio or 1.0,
-        default=None,
+def _leading_slide(found: Evidence, *, doubted: bool) -> Slide:
+    """For how many the outcome changes; without a path nothing is known about the detector."""
+    if found.ratio is None or not (found.sees_path or found.known_truth):
+        title = "Not known: nobody was judged" if found.ratio is None else "Not known: the graph has no path"
+        return Slide(title, "?", sentences(*(f"{text}." for text in verdict_sentences(found)[:2])))
+    meaning = one_in(found.ratio)
+    between = (
+        ""
+        if found.interval is None
+        else f"{bounds_name(found.graphs)}: {percent(found.interval.low)} to {percent(found.interval.high)}"
     )
-    if best is None:
+    return Slide(
+        "Not reliable: a guess" if doubted else "For so many the outcome changes",
+        share_of_people(found.ratio),
+        sentences(
+            f"{meaning[:1].upper()}{meaning[1:]} people would have another outcome, {found.otherwise}.",
+            f"{between[:1].upper()}{between[1:]}",
+        ),
+    )
+
+
+def _tried(audit: Subject) -> str | None:
+    """The detector that changes fewest outcomes, each where it flags in this report."""
+    first = audit.comparisons[0].name
+    ratios = {
+        name: report.metrics_at(audit.threshold_of(name)).changing_ratio
+        for name, report in audit.result.seen(first).reports.items()
+    }
+    known = {name: ratio for name, ratio in ratios.items() if ratio is not None}
+    if audit.method not in known or len(known) < 2:
         return None
-    other = audit.result.report(best)
-    tried = counted(len(audit.result.scores) - 1, "other detector")
-    return f"Of {tried}, {other.label} changes fewest outcomes: {percent(other.metrics.changing_ratio)}."
+    tried, best = counted(len(known) - 1, "other detector"), min(known, key=lambda name: known[name])
+    if known[best] >= known[audit.method]:
+        return f"{tried} {'was' if len(known) == 2 else 'were'} tried: none changes fewer outcomes."
+    by = f" by {first}" if len(audit.comparisons) > 1 else ""
+    return (
+        f"{tried} {'was' if len(known) == 2 else 'were'} tried: {label_of(best)} changes fewest outcomes{by}, "
+        f"{share_of_people(known[best])} instead of {share_of_people(known[audit.method])}."
+    )
