@@ -43,7 +43,7 @@ def attacking_statements() -> Statements:
     said = {name: HOSTILE[k % len(HOSTILE)] for k, name in enumerate(STATEMENTS)}
     said |= {"purpose": ENDLESS, "owner": TURNED, "mitigation": "First line.\n\nSecond line."}
     path = (COLUMNS["group"], COLUMNS["income"])
-    return Statements(**said, justified_paths=(JustifiedPath(path, f"{SCRIPT} {ENDLESS[:400]}"),))  # type: ignore[arg-type]
+    return Statements(**said, justified_paths=(JustifiedPath(path, f"{SCRIPT} {ENDLESS[:400]}"),))
 
 
 def long_statements() -> Statements:

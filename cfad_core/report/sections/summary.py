@@ -31,6 +31,7 @@ from cfad_core.report.turning import turning_points
 _POINTS = 3  # of what would turn the verdict
 _COMPARISONS = 3  # on the one page
 _DRAWN = 4  # groups
+_ON_SLIDE = 3  # groups: more could not be read from the back of a room
 _LONGEST_POINT = 260  # characters
 
 
@@ -156,12 +157,12 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
         Slide(
             "Not reliable: a guess" if doubted else "For so many the outcome changes",
             ratio,
-            sentences(meaning[:1].upper() + meaning[1:] if meaning else "", between),
+            sentences(meaning[:1].upper() + meaning[1:], between[:1].upper() + between[1:]),
         ),
         Slide(
             "Who is flagged",
             sentences=sentences(gap_line(audit.compared_groups(unequal))),
-            svg=rates_svg(audit, unequal, _DRAWN),
+            svg=rates_svg(audit, unequal, _ON_SLIDE),
         ),
         Slide(
             "How far to trust it",
