@@ -37,12 +37,15 @@ lint: $(VENV)/.dev
 
 install: $(VENV)/.run
 
-# The store is tested on a PostgreSQL server too, where one is installed or can be; pages are tested in Debian's chromium
+# The store is tested on a PostgreSQL server too, where one is installed or can be; pages are tested in Debian's chromium, PDFs by
+# poppler-utils
 services:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || $(call debian,postgresql) \
 	  || echo "PostgreSQL is not installed: the store will be tested on SQLite alone."
 	@command -v chromium >/dev/null || $(call debian,chromium) \
 	  || { echo "The pages are tested in chromium. Install it (Debian: apt-get install chromium), then: make test"; exit 1; }
+	@{ command -v pdftotext && command -v pdfdetach; } >/dev/null || $(call debian,poppler-utils) \
+	  || { echo "PDFs are tested by poppler-utils. Install it (Debian: apt-get install poppler-utils), then: make test"; exit 1; }
 
 debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; }

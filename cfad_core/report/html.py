@@ -19,6 +19,7 @@ from cfad_core.figures.writing import plotly_code
 from cfad_core.report.document import FORMAT, Document
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_FIRST_PAGE = 8.8  # points, of the type of the summary in print
 _LONG = 24  # letters of a word that may be broken anywhere, so that it does not widen its table
 
 
@@ -42,9 +43,15 @@ def html_report(document: Document, *, interactive: bool = True) -> str:
     )
 
 
-def print_page(document: Document) -> str:
-    """The page that a PDF is made of."""
-    style = _read("report.css") + _read("print.css").replace("DIGEST", document.digest)
+def print_page(document: Document, fit: float = 1.0) -> str:
+    """The page that a PDF is made of.
+
+    Parameters
+    ----------
+    fit : size of the type of the first page, of the usual one
+    """
+    style = _read("print.css").replace("DIGEST", document.digest).replace("FIRST", f"{_FIRST_PAGE * fit:.2f}")
+    style = _read("report.css") + style
     return _page(document, on_screen=False, interactive=False, policy="", style=style)
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
 from cfad_core.core.errors import CfadError
 from cfad_core.report.document import Document
 from cfad_core.report.html import print_page
+
+_FITS = (1.0, 0.93, 0.86, 0.8, 0.74)  # of the usual size of type; smaller could not be read
+_TWO = 2  # pages of a report of the summary alone: the summary, then contents and signature
 
 
 def pdf_report(document: Document, audit_json: bytes) -> bytes:
@@ -32,8 +39,11 @@ def pdf_report(document: Document, audit_json: bytes) -> bytes:
             ("report.json", document.json, "The numbers of this report"),
         )
     ]
-    page = HTML(string=print_page(document), base_url="about:blank", url_fetcher=fetcher)
-    found: bytes = page.write_pdf(
+
+    def page(shown: Document, fit: float) -> HTML:
+        return HTML(string=print_page(shown, fit), base_url="about:blank", url_fetcher=fetcher)
+
+    found: bytes = page(document, _fit(document, page)).write_pdf(
         pdf_variant="pdf/ua-1",
         attachments=attached,
         pdf_identifier=document.digest.encode(),
@@ -41,3 +51,9 @@ def pdf_report(document: Document, audit_json: bytes) -> bytes:
         optimize_images=True,
     )
     return found
+
+
+def _fit(document: Document, page: Callable[[Document, float], Any]) -> float:
+    """The largest size of type with which the summary is on the first page; the smallest if it is with none."""
+    alone = dataclasses.replace(document, sections=document.sections[:1], left_out=())
+    return next((fit for fit in _FITS[:-1] if len(page(alone, fit).render().pages) == _TWO), _FITS[-1])

@@ -23,6 +23,7 @@ from cfad_core.report.turning import turning_points
 _POINTS = 3  # of what would turn the verdict
 _COMPARISONS = 3  # on the one page
 _DRAWN = 4  # groups
+_ON_SLIDE = 3  # groups: more could not be read from the back of a room
 _LONGEST_POINT = 260  # characters
 
 
@@ -139,7 +140,7 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
         Slide(
             "Who is flagged",
             sentences=sentences(gap_line(audit.compared_groups(unequal))),
-            svg=rates_svg(audit, unequal, _DRAWN),
+            svg=rates_svg(audit, unequal, _ON_SLIDE),
         ),
         Slide(
             "How far to trust it",

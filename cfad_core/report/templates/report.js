@@ -32,24 +32,39 @@
   const slides = document.getElementById("slides");
   const pages = [...slides.querySelectorAll(".slide")];
   const button = document.getElementById("present");
+  const behind = [...document.body.children].filter((part) => part !== slides);
   let place = 0;
   function show(next) {
     place = Math.min(pages.length - 1, Math.max(0, next));
     pages.forEach((page, k) => { page.hidden = k !== place; });
+    fit();
+    pages[place].focus();
   }
-  function start() {
+  function fit() { // more words than usual are smaller, as far as a room can read them
+    const page = pages[place];
+    for (let size = 1; size > 0.6; size -= 0.05) {
+      page.style.setProperty("--fit", size);
+      if (page.scrollHeight <= page.clientHeight) break;
+    }
+  }
+  function start(event) {
+    if (!pages.length) return;
     slides.hidden = false;
     document.body.classList.add("presenting");
+    behind.forEach((part) => { part.inert = true; });
     show(0);
-    if (document.documentElement.requestFullscreen) document.documentElement.requestFullscreen().catch(() => {});
+    const whole = event && document.documentElement.requestFullscreen; // only somebody's click may ask for it
+    if (whole) document.documentElement.requestFullscreen().catch(() => {});
   }
   function stop() {
     slides.hidden = true;
     document.body.classList.remove("presenting");
+    behind.forEach((part) => { part.inert = false; });
     if (document.fullscreenElement) document.exitFullscreen();
     button.focus();
   }
-  button.hidden = false;
+  button.hidden = !pages.length;
+  window.addEventListener("resize", () => { if (!slides.hidden) fit(); });
   button.addEventListener("click", start);
   slides.addEventListener("click", () => show(place + 1));
   document.addEventListener("fullscreenchange", () => { if (!document.fullscreenElement && !slides.hidden) stop(); });
