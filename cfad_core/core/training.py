@@ -6,6 +6,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,17 +63,29 @@ def train(step: Step, passes: Passes, progress: Progress, extra: Mapping[str, fl
     sums: dict[str, torch.Tensor] = {}
     means: dict[str, float] = {}
     since, reported = 0, time.monotonic()
-    for k in range(1, steps + 1):
-        for name, value in step(next(batches)).items():
-            sums[name] = sums.get(name, torch.zeros(())) + value.detach()
-        since += 1
-        if k % every == 0 or k == steps or time.monotonic() - reported > _SILENCE:
-            means = {name: float(value) / since for name, value in sums.items()}
-            sums, since, reported = {}, 0, time.monotonic()
-            progress.tick(stage, done + k, total, **means, **(extra or {}))
-        else:
-            progress.check(stage)
+    with _one_thread():
+        for k in range(1, steps + 1):
+            for name, value in step(next(batches)).items():
+                sums[name] = sums.get(name, torch.zeros(())) + value.detach()
+            since += 1
+            if k % every == 0 or k == steps or time.monotonic() - reported > _SILENCE:
+                means = {name: float(value) / since for name, value in sums.items()}
+                sums, since, reported = {}, 0, time.monotonic()
+                progress.tick(stage, done + k, total, **means, **(extra or {}))
+            else:
+                progress.check(stage)
     return means
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread: steps of small networks are so short that several would mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def steps_for(epochs: int, n_rows: int, batch_size: int) -> int:
