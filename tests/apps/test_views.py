@@ -52,7 +52,7 @@ def test_lists_name_the_worst_pair_where_there_are_several(several: tuple[str, s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [*RESULT_PAGES, "2_Train.py"])
+@pytest.mark.parametrize("page", [*(page for page in RESULT_PAGES if page != "9_Report.py"), "2_Train.py"])
 def test_every_page_lets_choose_what_it_is_about(several: tuple[str, str], page: str) -> None:
     three, two = several
     app = visit(page, audit=three)
@@ -67,6 +67,12 @@ def test_every_page_lets_choose_what_it_is_about(several: tuple[str, str], page:
         assert app.query_params["groups"] == mark
         is_about_pairs = page not in ("3_Causal_graph.py", "7_Groups.py")
         assert ("Groups" in choosers(app)) == (mark != "2" and is_about_pairs)
+
+
+def test_a_report_is_about_all_comparisons(several: tuple[str, str]) -> None:
+    app = visit("9_Report.py", audit=several[1])
+    assert not app.exception, app.exception
+    assert choosers(app) == set()
 
 
 @pytest.mark.slow
