@@ -17,7 +17,7 @@ from tests.report.kinds import HOSTILE, Read, document, document_of, subject_of
 
 KINDS = ["hostile", "crossed", "tiny", "known"]
 EVIL = "| <img src=x onerror=alert(1)> [x](javascript:1) ![y](http://evil) **b** `c`\n# head\n- www.evil.example a@b.c"
-STATED = Statements(**dict.fromkeys(("system", "purpose", "owner", "data_source", "misuse", "auditor"), EVIL))
+STATED = Statements(system=EVIL, purpose=EVIL, owner=EVIL, data_source=EVIL, misuse=EVIL, auditor=EVIL)
 
 
 def outside_code(card: str) -> str:

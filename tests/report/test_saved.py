@@ -78,7 +78,7 @@ def test_people_who_came_in_a_table_of_their_own(store: Store) -> None:
 
 
 def _command(read: Read) -> str:
-    return next(block["text"] for block in read.section("repeat")["content"] if block["type"] == "code")
+    return str(next(block["text"] for block in read.section("repeat")["content"] if block["type"] == "code"))
 
 
 def test_true_twins_are_given_again(store: Store) -> None:
