@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.files import staged_folder
-from cfad_core.report.document import Document, SignedBy, clean, one_line
+from cfad_core.report.document import Document, SignedBy, one_line
 from cfad_core.report.moments import moment
 from cfad_core.report.sections import SECTIONS
 from cfad_core.report.sections.summary import slides
@@ -52,7 +52,7 @@ def make_document(
         made=moment(time.time() if at is None else at),
         sections=sections,
         slides=slides(audit, statements),
-        organisation=clean(template.name),
+        organisation=one_line(template.name),
         left_out=left_out,
         signed=signed,
         logo=template.logo,

@@ -59,8 +59,8 @@ def carried_edges(audit: Subject, comparison: Comparison) -> list[CarriedEdge]:
         return []
     variables = list(result.stability.variables)
     times, graphs = times_found(result.stability), len(result.stability.graphs)
-    changed = cuts.whole[audit.method] * cuts.people
-    shares = None if changed < SMALLEST_GROUP - 0.5 else cuts.carried(audit.method)  # of a few people it says nothing
+    changed = round(cuts.whole[audit.method] * cuts.people)
+    shares = None if changed < SMALLEST_GROUP else cuts.carried(audit.method)  # a few people say nothing about edges
     is_open = open_directions(result)
     was_given = result.config.knowledge.complete
     found = []

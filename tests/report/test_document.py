@@ -9,7 +9,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from cfad_core.audit.statements import JustifiedPath, Statements
 from cfad_core.report.document import (
     Bullets,
+    Cell,
     Code,
     Document,
     Field,
@@ -114,7 +115,7 @@ def test_no_cell_is_a_formula(text: str) -> None:
 
 
 def test_columns_of_numbers_are_recognised() -> None:
-    rows = ({"a": "x", "b": share(0.1)}, {"a": share(0.2), "b": share(0.3)})
+    rows: tuple[dict[str, Cell], ...] = ({"a": "x", "b": share(0.1)}, {"a": share(0.2), "b": share(0.3)})
     table = Table("k", "t", {"a": "A", "b": "B"}, rows)
     assert [table.is_number(name) for name in ("a", "b")] == [False, True]
     assert not Table("k", "t", {"a": "A"}, ()).is_number("a")
@@ -141,7 +142,8 @@ def test_the_json_of_every_kind_of_audit_fits_its_schema(kind: str) -> None:
 
 def test_the_schema_refuses_what_is_no_report() -> None:
     whole = Read.of(document_of("known")).whole
-    for change in ({"version": 2}, {"sections": []}, {"more": 1}, {"signed": {"signer": "x"}}):
+    wrong: list[dict[str, Any]] = [{"version": 2}, {"sections": []}, {"more": 1}, {"signed": {"signer": "x"}}]
+    for change in wrong:
         with pytest.raises(jsonschema.ValidationError):
             VALID.validate(whole | change)
 
