@@ -58,7 +58,7 @@ def read_template(path: Path) -> Template:
     """
     try:
         values = tomllib.loads(read_bytes(path, _MOST_BYTES).decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidConfigError(f"'{path.name}' cannot be read as TOML: {error}") from error
     unknown = sorted(set(values) - {"name", "title", "logo", "sections"})
     if unknown:

@@ -135,7 +135,6 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
     found, report, unequal = audit.evidence(first), audit.report(first), widest(audit)
     who = one_line(statements.system, 60) or audit.label
     word, why = audit.reliability(first)
-    doubted = word == "no"
     ratio = "?" if found.ratio is None else share_of_people(found.ratio)
     between = (
         ""
@@ -155,7 +154,7 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
             ),
         ),
         Slide(
-            "Not reliable: a guess" if doubted else "For so many the outcome changes",
+            "Not reliable: a guess" if word == "no" else "For so many the outcome changes",
             ratio,
             sentences(meaning[:1].upper() + meaning[1:], between[:1].upper() + between[1:]),
         ),
