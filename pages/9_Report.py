@@ -7,7 +7,8 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.report_files import offer_files, offer_to_sign, show_signed, team_template
 from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.statements_form import edit_statements
+from cfad_core.apps.dashboard.statements_form import edit_statements, with_readable_statements
+from cfad_core.audit.notebook import leading_method
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
@@ -17,19 +18,19 @@ from cfad_core.report.making import make_document
 from cfad_core.report.subject import subject_of_saved
 from cfad_core.runs.model import AuditRecord
 
-_HEIGHT = 900  # of the preview, in pixels
+_HEIGHT = 540  # of the preview, in pixels: it stays in sight beside the form
 
 
 def about(record: AuditRecord, result: AuditResult) -> str | None:
     """The detector that the report is about; one alone is not asked for."""
-    if len(result.scores) == 1:
-        return None
-    usual = None if record.threshold is None else record.threshold.method
     methods = list(result.scores)
-    first = subject_of_saved(store(), record.id, result=result)[0].method if usual not in methods else usual
+    if len(methods) == 1:
+        return None
+    saved = None if record.threshold is None else record.threshold.method
+    first = saved if saved in methods else leading_method(result)
     return str(
         st.selectbox(
-            "The report is about", methods, methods.index(str(first)), format_func=label_of, key=f"about-{record.id}"
+            "The report is about", methods, methods.index(first), format_func=label_of, key=f"about-{record.id}"
         )
     )
 
@@ -37,11 +38,7 @@ def about(record: AuditRecord, result: AuditResult) -> str | None:
 frame.open_page("Report")
 st.title("Report")
 record, result = frame.finished_audit()
-try:
-    _ = record.statements
-except CfadError as error:
-    st.error(f"{as_text(error, 400)} Save them anew.")
-    st.stop()
+record, is_readable = with_readable_statements(record)
 form, page = st.columns([2, 3], gap="large")
 with form:
     method = about(record, result)
@@ -51,20 +48,20 @@ if statements is None:
     st.stop()
 template = team_template()
 try:
-    audit, _ = subject_of_saved(store(), record.id, method, result)
+    audit, _ = subject_of_saved(store(), record.id, method, result, record)
     document = make_document(audit, statements, template)
 except CfadError as error:
     st.error(as_text(error, 500))
     st.stop()
-with page:
+with page, st.container(key="report-preview"):
     offer_files(audit, document)
-    st.iframe(html_report(document, interactive=False), height=_HEIGHT)
+    st.iframe(html_report(document, interactive=False), height=_HEIGHT, alt="Preview of the report")
     st.caption(
         "A preview with what is typed on the left. *Present the summary* in its corner shows it full screen, with "
         "arrow keys. "
         f"The threshold is {audit.how}; choose another on the Threshold page."
     )
 st.subheader("Sign")
-offer_to_sign(audit, statements, template, saved=is_saved)
+offer_to_sign(audit, statements, template, saved=is_saved and is_readable)
 st.subheader("Signed reports")
 show_signed(record.id)

@@ -14,6 +14,23 @@ _FITS = (1.0, 0.93, 0.86, 0.8, 0.74)  # of the usual size of type; smaller could
 _TWO = 2  # pages of a report of the summary alone: the summary, then contents and signature
 
 
+def check_pdf() -> None:
+    """Fail before the work rather than after it, if no PDF can be made here.
+
+    Raises
+    ------
+    CfadError
+        If the libraries that lay out text are not there.
+    """
+    try:
+        import weasyprint  # type: ignore[import-untyped]  # noqa: F401
+    except OSError as error:
+        raise CfadError(
+            "A PDF is laid out by Pango, which is not installed here. Install it (Debian: apt-get install "
+            "libpango-1.0-0 libpangoft2-1.0-0; macOS: brew install pango), or make the report as HTML and print it."
+        ) from error
+
+
 def pdf_report(document: Document, audit_json: bytes) -> bytes:
     """The file; ``audit.json`` and ``report.json`` are attached.
 
@@ -22,15 +39,10 @@ def pdf_report(document: Document, audit_json: bytes) -> bytes:
     CfadError
         If the libraries that lay out text are not there.
     """
-    try:
-        from weasyprint import HTML, Attachment  # type: ignore[import-untyped]
-        from weasyprint.urls import URLFetcher  # type: ignore[import-untyped]
-    except OSError as error:
-        raise CfadError(
-            "A PDF is laid out by Pango, which is not installed here. Install it (Debian: apt-get install "
-            "libpango-1.0-0 "
-            "libpangoft2-1.0-0; macOS: brew install pango), or make the report as HTML and print it."
-        ) from error
+    check_pdf()
+    from weasyprint import HTML, Attachment
+    from weasyprint.urls import URLFetcher  # type: ignore[import-untyped]
+
     fetcher = URLFetcher(allowed_protocols=("data",))  # a logo; nothing else is ever loaded
     attached = [
         Attachment(string=content, name=name, description=about, relationship="Data")

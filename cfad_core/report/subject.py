@@ -203,21 +203,26 @@ def subject_of_folder(folder: Path, method: str | None = None) -> Subject:
 
 
 def subject_of_saved(
-    store: Store, audit: str, method: str | None = None, result: AuditResult | None = None
+    store: Store,
+    audit: str,
+    method: str | None = None,
+    result: AuditResult | None = None,
+    record: AuditRecord | None = None,
 ) -> tuple[Subject, Statements]:
     """A saved audit at the threshold that was saved with it, and what was stated about it.
 
     Parameters
     ----------
     method : by default the one whose threshold was saved, else your own detector, else the first
-    result : what the audit found, if it was read already
+    result, record : what the audit found, and what is stored of it, if that was read already
 
     Raises
     ------
     InvalidArtifactError, InvalidConfigError
         If there is no such audit, it is not done, or it has no such method.
     """
-    folder, record = store.finished_folder(audit), store.get(audit)
+    folder = store.finished_folder(audit)
+    record = store.get(audit) if record is None else record
     result = load_audit(folder) if result is None else result
     choice = record.threshold
     if choice is not None and choice.method not in result.scores:

@@ -15,7 +15,7 @@ from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.data.tables import Tables
 from cfad_core.runs.store import Store
 from tests.apps.browser import Visitor, app, assert_clean, browser
-from tests.apps.pages import RESULT_PAGES, ROLES
+from tests.apps.pages import RESULT_PAGES, ROLES, finish
 from tests.conftest import make_people
 
 pytestmark = pytest.mark.slow
@@ -162,6 +162,49 @@ def test_a_hostile_table_is_only_text(visitor: Visitor, tmp_path: Path) -> None:
         assert visitor.page.evaluate("window.hacked") is None
         assert visitor.page.locator("img[src*='evil.example']").count() == 0
         assert visitor.page.locator("a[href*='evil.example']").count() == 0
+
+
+def test_a_report_is_stated_previewed_and_signed_twice(visitor: Visitor, home: Path) -> None:
+    with Store(home) as store:
+        config = AuditConfig(methods=("pca",), subsamples=0)
+        audit = finish(store, make_people(300, seed=0), ROLES, config, "Reported")
+        signed = store.folder(audit) / "signed"
+    page = visitor.page
+    frame = page.frame_locator("iframe")
+    visitor.open(f"Report?audit={audit}")
+    visitor.wait_text("What only you can say")
+    purpose = page.get_by_role("textbox", name="Purpose")
+    purpose.fill(f"It finds fraud. {HOSTILE}")
+    purpose.press("Tab")
+    frame.get_by_text(f"It finds fraud. {HOSTILE}").wait_for()  # before anything is saved
+    frame.get_by_role("link", name="Limits").click()
+    assert frame.locator("#title-limits").is_visible()  # and not the dashboard in its own frame
+    visitor.wait_idle()
+    page.get_by_role("textbox", name="Owner").fill("The owner")
+    visitor.click("Save statements")  # straight from the box
+    visitor.wait_text("Saved with the audit: 2 of 23 statements.")
+    page.reload()
+    visitor.wait_text("Saved with the audit: 2 of 23 statements.")
+    visitor.wait_idle()
+    assert page.get_by_role("textbox", name="Purpose").input_value() == f"It finds fraud. {HOSTILE}"
+    page.get_by_role("textbox", name="Your name").fill("Ada")
+    visitor.click("Sign")
+    visitor.wait_text("Signed as version 1.")
+    visitor.wait_idle()
+    first = {path.name: path.read_bytes() for path in (signed / "0001").iterdir()}
+    page.get_by_role("textbox", name="Version").fill("2.0")
+    visitor.click("Save statements")
+    visitor.wait_text("Saved with the audit: 3 of 23 statements.")
+    visitor.wait_idle()
+    visitor.click("Sign")
+    visitor.wait_text("Signed as version 2.")
+    visitor.wait_idle()
+    assert {path.name: path.read_bytes() for path in (signed / "0001").iterdir()} == first
+    assert b'"2.0"' in (signed / "0002" / "report.json").read_bytes()
+    with page.expect_download() as download:  # the newest is listed first, the preview's own files before it
+        page.get_by_role("button", name="PDF", exact=True).last.click()
+    assert download.value.suggested_filename == f"{audit}-v1-report.pdf"
+    assert Path(download.value.path()).read_bytes() == first["report.pdf"]
 
 
 def test_a_bad_address_is_explained(visitor: Visitor) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +43,9 @@ def add_to(commands: Commands) -> None:
         "--template", type=Path, metavar="FILE", help="name, logo and sections (TOML); else report.toml of the store"
     )
     report.add_argument("--method", metavar="NAME", help="the detector that it is about; by default as on its page")
-    report.add_argument("--sign", metavar="NAME", help="also keep a copy with the audit, signed by this person")
+    report.add_argument(
+        "--sign", metavar="NAME", help="keep a signed copy with a saved audit; --out gets its files, too"
+    )
     report.add_argument("--role", default="", metavar="ROLE", help="of who signs")
     report.add_argument(
         "--check", action="store_true", help="only check that the signed copies are as they were signed"
@@ -51,18 +55,32 @@ def add_to(commands: Commands) -> None:
 def _report(options: argparse.Namespace) -> int:
     from cfad_core.core.files import check_folder
 
+    if options.role and options.sign is None:
+        raise InvalidConfigError("--role is the role of who signs: say who that is, with --sign NAME.")
     if options.check:
+        _check_alone(options)
         return _check(options.audit)
     if options.out is None and options.sign is None:
         raise InvalidConfigError("Say where to write the report to, with --out DIR, or who signs it, with --sign NAME.")
+    if options.sign is not None and Path(options.audit).exists():
+        raise InvalidConfigError("A signed copy is kept with a saved audit; this is a folder. Save the audit first.")
     if options.out is not None:
         check_folder(options.out)
     audit, statements, template = _subject(options)
     if options.sign is not None:
         _sign(options, audit, statements, template)
-    if options.out is not None:
+    else:
         _write(options, audit, statements, template)
     return 0
+
+
+def _check_alone(options: argparse.Namespace) -> None:
+    """Refuse to check and to write at once: a check changes nothing."""
+    more = {"--out": options.out, "--sign": options.sign, "--statements": options.statements}
+    more |= {"--template": options.template, "--method": options.method}
+    given = next((name for name, value in more.items() if value is not None), None)
+    if given is not None:
+        raise InvalidConfigError(f"--check only looks at signed copies; leave out {given}, or --check.")
 
 
 def _subject(options: argparse.Namespace) -> tuple[Subject, Statements, Template | None]:
@@ -81,40 +99,56 @@ def _subject(options: argparse.Namespace) -> tuple[Subject, Statements, Template
     if Path(options.audit).exists():
         return subject_of_folder(Path(options.audit), options.method), given or Statements(), template
     with Store() as store:
-        record_named(store, options.audit)
-        audit, saved = subject_of_saved(store, options.audit, options.method)
+        record = record_named(store, options.audit)
+        if given is not None:  # what is saved is not needed, and may be damaged
+            record = dataclasses.replace(record, statements_entry=None)
+        audit, saved = subject_of_saved(store, options.audit, options.method, record=record)
         if template is None and (store.home / FILE).is_file():
             template = read_template(store.home / FILE)
     return audit, saved if given is None else given, template
 
 
 def _write(options: argparse.Namespace, audit: Subject, statements: Statements, template: Template | None) -> None:
-    from cfad_core.report.making import make_document, save_files, write
+    from cfad_core.report.making import make_document, write
 
     document = make_document(audit, statements, template)
-    for path in save_files(write(document, options.format, audit.content), options.out):
-        print(path)
+    _keep(options.out, write(document, options.format, audit.content))
     print(f"Digest of the report (sha256 of its report.json): {document.digest}")
 
 
+def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
+    from cfad_core.report.making import save_files
+
+    for path in save_files(files, folder):
+        print(path)
+
+
 def _sign(options: argparse.Namespace, audit: Subject, statements: Statements, template: Template | None) -> None:
+    """Keep a signed copy; what is written elsewhere, too, are files of that copy."""
+    from cfad_core.report.making import FILES
     from cfad_core.report.signing import sign_report
+    from cfad_core.runs.signed import copy_folder
     from cfad_core.runs.store import Store
 
-    if not audit.id:
-        raise InvalidConfigError("A signed copy is kept with a saved audit; this is a folder. Save the audit first.")
     with Store() as store:
         signature = sign_report(store, audit, statements, template, options.sign, options.role)
+        copy = copy_folder(store.folder(audit.id), signature.version)
+    if options.out is not None:
+        names = dict.fromkeys(FILES[name] for name in options.format)
+        _keep(options.out, {name: (copy / name).read_bytes() for name in names})
     print(f"Signed by {signature.signer} as version {signature.version}: {signature.digest}")
 
 
 def _check(name: str) -> int:
     """Say of every signed copy whether it is as it was signed."""
     from cfad_core.apps.cli.opening import audit_folder
+    from cfad_core.core.errors import InvalidArtifactError
     from cfad_core.report.moments import moment
     from cfad_core.runs.signed import altered, signatures
 
     folder, code = audit_folder(name), 0
+    if not (folder / "audit.json").is_file():
+        raise InvalidArtifactError(f"There is no audit in '{folder}'.")
     found = signatures(folder)
     if not found:
         print("No report of this audit was signed.")
@@ -122,6 +156,6 @@ def _check(name: str) -> int:
         wrong = altered(folder, signature)
         code = _ALTERED if wrong else code
         state = f"ALTERED: {signature.damage or ', '.join(wrong)}" if wrong else "as it was signed"
-        who = f"{signature.signer or 'unknown'}, {moment(signature.at)}, sha256 {signature.digest}"
-        print(f"version {signature.version}: {state} ({who})")
+        who = f" ({signature.signer}, {moment(signature.at)}, sha256 {signature.digest})" if signature.signer else ""
+        print(f"version {signature.version}: {state}{who}")
     return code

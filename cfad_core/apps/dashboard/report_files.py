@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
 from cfad_core.apps.dashboard.services import store
 from cfad_core.audit.statements import Statements
-from cfad_core.core.errors import CfadError
+from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.markdown import as_text
 from cfad_core.report.document import Document
 from cfad_core.report.making import FILES, Format, write
 from cfad_core.report.moments import moment
+from cfad_core.report.pdf import check_pdf
 from cfad_core.report.signing import sign_report
 from cfad_core.report.subject import Subject
 from cfad_core.report.template import FILE, Template, read_template
@@ -41,7 +45,8 @@ def team_template() -> Template | None:
 
 
 def offer_files(audit: Subject, document: Document) -> None:
-    """A button for each format."""
+    """A button for each format; that of the PDF is grey where none can be made."""
+    missing = _why_no_pdf()
     for place, (form, (label, mime)) in zip(st.columns(len(LABELS)), LABELS.items(), strict=True):
         place.download_button(
             label,
@@ -51,7 +56,18 @@ def offer_files(audit: Subject, document: Document) -> None:
             key=f"report-{audit.id}-{form}",
             width="stretch",
             on_click="ignore",
+            disabled=form == "pdf" and bool(missing),
         )
+    if missing:
+        st.caption(as_text(missing, 400))
+
+
+def _why_no_pdf() -> str:
+    try:
+        check_pdf()
+    except CfadError as error:
+        return str(error)
+    return ""
 
 
 def _maker(document: Document, form: Format, content: bytes) -> Callable[[], bytes]:
@@ -68,8 +84,7 @@ def offer_to_sign(audit: Subject, statements: Statements, template: Template | N
     name, role, action = st.columns([2, 2, 1], vertical_alignment="bottom")
     signer = name.text_input("Your name", key=f"signer-{audit.id}", max_chars=200)
     as_what = role.text_input("Your role", key=f"signer-role-{audit.id}", max_chars=200)
-    ready = saved and bool(signer.strip())
-    if action.button("Sign", type="primary", disabled=not ready, key=f"sign-{audit.id}", width="stretch"):
+    if action.button("Sign", type="primary", disabled=not saved, key=f"sign-{audit.id}", width="stretch"):
         try:
             with st.spinner("Writing the signed copy ..."):
                 signature = sign_report(store(), audit, statements, template, signer, as_what)
@@ -89,29 +104,40 @@ def show_signed(audit: str) -> None:
         return
     folder = store().folder(audit)
     for signature in reversed(found):
-        wrong = altered(folder, signature)
         words, files = st.columns([2, 3], vertical_alignment="center")
+        if signature.damage:
+            words.markdown(f"**Version {signature.version}**")
+            words.error(as_text(signature.damage, 400))
+            continue
         who = f"{as_text(signature.signer)}{f', {as_text(signature.role)}' if signature.role else ''}"
         words.markdown(f"**Version {signature.version}** · {who} · {moment(signature.at)}")
         words.caption(f"sha256 {signature.digest[:16]}…", help=signature.digest)
-        if wrong:
-            words.error(f"Not as it was signed: {as_text(signature.damage or ', '.join(wrong))}")
+        if wrong := altered(folder, signature):
+            words.error(f"Not as it was signed: {as_text(', '.join(wrong))}")
             continue
         with files:
-            _offer_copy(audit, signature)
+            _offer_copy(folder, audit, signature)
 
 
-def _offer_copy(audit: str, signature: Signature) -> None:
-    copy = copy_folder(store().folder(audit), signature.version)
-    names = list(FILES.values())
+def _offer_copy(folder: Path, audit: str, signature: Signature) -> None:
+    copy = copy_folder(folder, signature.version)
+    names = [name for name in FILES.values() if name in signature.files]
     for place, name in zip(st.columns(len(names)), names, strict=True):
-        path = copy / name
+        suffix = Path(name).suffix
         place.download_button(
-            name.partition(".")[0].replace("_", " ") if name.endswith(".md") else path.suffix[1:].upper(),
-            path.read_bytes,
+            name.partition(".")[0].replace("_", " ").capitalize() if suffix == ".md" else suffix[1:].upper(),
+            partial(_unaltered, copy / name, signature.files[name]),
             f"{audit}-v{signature.version}-{name}",
-            _MIMES[path.suffix],
+            _MIMES[suffix],
             key=f"signed-{audit}-{signature.version}-{name}",
             width="stretch",
             on_click="ignore",
         )
+
+
+def _unaltered(path: Path, sha256: str) -> bytes:
+    """A file of a signed copy, if it is still as it was signed."""
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise InvalidArtifactError(f"'{path.name}' is not as it was signed.")
+    return content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import networkx as nx
@@ -11,13 +12,23 @@ import streamlit as st
 from cfad_core.apps.dashboard.services import store
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.statements import LONGEST, PARTS, STATEMENTS, JustifiedPath, Statement, Statements
-from cfad_core.core.errors import CfadError
+from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.markdown import as_text
 from cfad_core.report.document import NOT_STATED
 from cfad_core.runs.model import AuditRecord
 
 _MOST_PATHS = 200  # that can be chosen from
 _LONGEST_PATH = 5  # arrows
+
+
+def with_readable_statements(record: AuditRecord) -> tuple[AuditRecord, bool]:
+    """The record, without its statements if these cannot be read, and whether they can; the page says if not."""
+    try:
+        _ = record.statements
+    except CfadError as error:
+        st.error(f"{as_text(error, 400)} The form is empty; saving it replaces what is stored.")
+        return dataclasses.replace(record, statements_entry=None), False
+    return record, True
 
 
 def edit_statements(record: AuditRecord, result: AuditResult) -> tuple[Statements | None, bool]:
@@ -28,7 +39,8 @@ def edit_statements(record: AuditRecord, result: AuditResult) -> tuple[Statement
     for part in PARTS:
         fields = {name: one for name, one in STATEMENTS.items() if one.part == part}
         known = sum(bool(getattr(saved, name).strip()) for name in fields)
-        with st.expander(f"{part} ({known} of {len(fields)} saved)", expanded=part == PARTS[0]):
+        label = f"{part} ({known} of {len(fields)} saved)"
+        with st.expander(label, expanded=part == PARTS[0], key=f"said-part-{record.id}-{part}"):
             for name, one in fields.items():
                 texts[name] = _ask(one, getattr(base, name), _key(record, name))
             if part == "Causal graph":
@@ -38,14 +50,18 @@ def edit_statements(record: AuditRecord, result: AuditResult) -> tuple[Statement
     except CfadError as error:
         st.error(as_text(error, 400))
         return None, False
+    if saved != base and now == base:  # somebody else stated more, and nothing was typed here
+        _load_anew(record)
     _offer_to_save(record, now, base)
     return now, now == saved
 
 
 def _ask(one: Statement, value: str, key: str) -> str:
     if one.is_long:
-        return st.text_area(one.label, value, 90, LONGEST, key, one.help, placeholder=NOT_STATED)
-    return st.text_input(one.label, value, LONGEST, key, help=one.help, placeholder=NOT_STATED)
+        return st.text_area(
+            one.label, value, 90, LONGEST, key, one.help, placeholder=NOT_STATED, persist_state="session"
+        )
+    return st.text_input(one.label, value, LONGEST, key, help=one.help, placeholder=NOT_STATED, persist_state="session")
 
 
 def _key(record: AuditRecord, name: str) -> str:
@@ -60,12 +76,12 @@ def _edit_paths(record: AuditRecord, result: AuditResult, known: Sequence[Justif
         "Paths from the sensitive attribute that you call justified, and why. The report names them; its numbers count "
         "them all the same."
     )
-    table = pd.DataFrame(
-        [{"path": one.text, "reason": one.reason} for one in known], columns=["path", "reason"], dtype=object
-    )
+    key, first, last = (_key(record, name) for name in ("paths", "paths-first", "paths-last"))
+    if key not in st.session_state:  # the page was just opened, perhaps anew: the editor itself remembers nothing
+        st.session_state[first] = st.session_state.get(last, [(one.text, one.reason) for one in known])
     edited = st.data_editor(
-        table,
-        key=_key(record, "paths"),
+        pd.DataFrame(st.session_state[first], columns=["path", "reason"], dtype=object),
+        key=key,
         num_rows="dynamic",
         hide_index=True,
         width="stretch",
@@ -75,6 +91,7 @@ def _edit_paths(record: AuditRecord, result: AuditResult, known: Sequence[Justif
         },
     )
     rows = [row for row in edited.to_dict("records") if row["path"] in choices and str(row["reason"] or "").strip()]
+    st.session_state[last] = [(row["path"], row["reason"]) for row in rows]
     return tuple(JustifiedPath(choices[row["path"]], str(row["reason"])) for row in rows)
 
 
@@ -94,22 +111,47 @@ def paths_from_sensitive(result: AuditResult) -> list[tuple[str, ...]]:
     return found
 
 
+def _load_anew(record: AuditRecord) -> None:
+    turn = f"said-turn-{record.id}"
+    st.session_state[turn] = st.session_state.get(turn, 0) + 1
+    st.rerun()
+
+
 def _offer_to_save(record: AuditRecord, now: Statements, base: Statements) -> None:
     saved = record.statements
     if saved != base:  # somebody else did
-        st.warning("These statements were changed elsewhere since you opened this page.")
+        st.warning(
+            "Somebody changed these statements since you opened this page. Nothing is saved over theirs: load them, "
+            "then add yours. What you typed here is lost then; copy what you need."
+        )
         if st.button("Load what is saved now", key=_key(record, "reload")):
-            st.session_state[f"said-turn-{record.id}"] = st.session_state.get(f"said-turn-{record.id}", 0) + 1
-            st.rerun()
+            _load_anew(record)
         return
     words, action = st.columns([3, 2], vertical_alignment="center")
     if now == saved:
         words.caption(f"Saved with the audit: {saved.said} of {len(STATEMENTS)} statements.")
     else:
         words.warning("Not saved yet.")
-    if action.button(
-        "Save statements", type="primary", disabled=now == saved, key=_key(record, "save"), width="stretch"
-    ):
-        store().state(record.id, now)
-        st.session_state[_key(record, "base")] = now
-        st.rerun()
+    # Never disabled: what was typed last counts only once the box is left, which clicking here does
+    if action.button("Save statements", type="primary", key=_key(record, "save"), width="stretch"):
+        _save(record, now)
+
+
+def _save(record: AuditRecord, now: Statements) -> None:
+    try:
+        if _stored(record) == record.statements:  # else the page says who was faster
+            store().state(record.id, now)
+            st.session_state[_key(record, "base")] = now
+    except CfadError as error:
+        st.error(as_text(error, 400))
+        return
+    st.rerun()
+
+
+def _stored(record: AuditRecord) -> Statements:
+    """What is stored at this moment; nothing if it cannot be read."""
+    now = store().get(record.id)
+    try:
+        return now.statements
+    except InvalidArtifactError:
+        return Statements()

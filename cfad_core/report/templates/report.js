@@ -28,6 +28,22 @@
   }
   if (packed && figures.length && "DecompressionStream" in window) draw().catch((error) => console.warn(error));
 
+  // In a frame without an address of its own, as in the dashboard, a link to a section would leave the report, and
+  // whatever is typed there makes the page anew
+  if (location.protocol === "about:") {
+    const name = `report ${document.title}`;
+    try {
+      window.scrollTo(0, Number(sessionStorage.getItem(name)));
+      window.addEventListener("scroll", () => sessionStorage.setItem(name, window.scrollY));
+    } catch { /* a frame may have no storage */ }
+    for (const link of document.querySelectorAll("a[href^='#']")) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        document.getElementById(link.hash.slice(1)).scrollIntoView();
+      });
+    }
+  }
+
   // The summary for a projector
   const slides = document.getElementById("slides");
   const pages = [...slides.querySelectorAll(".slide")];
