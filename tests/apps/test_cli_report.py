@@ -20,6 +20,7 @@ from cfad_core.runs.model import AUDITS
 from cfad_core.runs.store import Store
 from tests.apps.commands import exit_code, refusal
 from tests.apps.pages import ROLES, finish, people
+from tests.apps.test_report_page import quick_pdf
 
 ALL = ("html", "pdf", "json", "model-card", "data-sheet")
 FILES = {"report.html", "report.pdf", "report.json", "model_card.md", "data_sheet.md"}
@@ -186,7 +187,10 @@ def test_wrong_use_is_one_line_and_writes_nothing(
 
 
 @pytest.mark.slow
-def test_signed_copies_and_their_check(saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_signed_copies_and_their_check(
+    saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cfad_core.report.pdf.pdf_report", quick_pdf)
     assert cli.main(["report", saved, "--check"]) == 0
     assert capsys.readouterr().out == "No report of this audit was signed.\n"
     out = tmp_path / "out"

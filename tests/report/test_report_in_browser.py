@@ -44,8 +44,9 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("opened")
-    found = {name: folder / f"{name}.html" for name in ("attacked", "wide")}
+    found = {name: folder / f"{name}.html" for name in ("attacked", "still", "wide")}
     found["attacked"].write_text(html_report(finished.attacked_document()), "utf-8")
+    found["still"].write_text(html_report(finished.attacked_document(), interactive=False), "utf-8")
     found["wide"].write_text(html_report(finished.wide_document(), interactive=False), "utf-8")
     return found
 
@@ -180,7 +181,7 @@ def test_the_summary_is_presented(opened: Opened) -> None:
     assert not page.locator("#slides").is_visible()
 
 
-@pytest.mark.parametrize("which", ["attacked", "wide"])
+@pytest.mark.parametrize("which", ["still", "wide"])
 def test_presented_words_are_large_and_none_is_cut_off(chromium: Browser, files: dict[str, Path], which: str) -> None:
     window = Opened(chromium, files[which], hash_="#present")
     page = window.page
