@@ -40,13 +40,12 @@ def short(text: str, limit: int) -> str:
 
 
 def fitting(text: str, letters: float) -> str:
-    """The beginning of a text that fits where so many usual letters do."""
-    room = letters
-    for k, letter in enumerate(text[:TITLE_LIMIT]):
-        room -= _letters(letter)
-        if room < 0.0:
-            return text[: max(1, k - 1)].rstrip() + "…"
-    return short(text, TITLE_LIMIT)
+    """A text that fits where so many usual letters do; of a longer one, its beginning and its end."""
+    if _count(text[:TITLE_LIMIT]) <= letters and len(text) <= TITLE_LIMIT:
+        return text
+    room = (letters - 1.2) / 2.0
+    start, end = _fitting_count(text, room), _fitting_count(text[::-1], room)
+    return f"{text[:start].rstrip()}…{text[len(text) - end :].lstrip()}"
 
 
 def wrapped(text: str, letters: float) -> tuple[str, ...]:

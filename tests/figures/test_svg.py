@@ -15,6 +15,14 @@ def test_names_take_two_lines_and_keep_their_ends() -> None:
     assert wrapped("", 10.0) == ("",)
 
 
+def test_a_name_in_one_line_keeps_its_beginning_and_its_end() -> None:
+    assert fitting("Female, north", 15.0) == "Female, north"
+    names = [fitting(f"Female, a region with a long name {k}", 15.0) for k in range(3)]
+    assert len(set(names)) == 3
+    assert all(name.startswith("Female") and "…" in name for name in names)
+    assert fitting("", 15.0) == ""
+
+
 @pytest.mark.parametrize("letter", ["x", "W", "女", "i"])
 def test_no_line_is_wider_than_its_room(letter: str) -> None:
     for line in (*wrapped(letter * 10_000, 12.0), fitting(letter * 10_000, 12.0)):
