@@ -58,8 +58,7 @@ with page, st.container(key="report-preview"):
     st.iframe(html_report(document, interactive=False), height=_HEIGHT, alt="Preview of the report")
     st.caption(
         "A preview with what is typed on the left. *Present the summary* in its corner shows it full screen, with "
-        "arrow keys. "
-        f"The threshold is {audit.how}; choose another on the Threshold page."
+        f"arrow keys. The threshold is {audit.how}; choose another on the Threshold page."
     )
 st.subheader("Sign")
 offer_to_sign(audit, statements, template, saved=is_saved and is_readable)

@@ -120,9 +120,8 @@ def graph_picture(audit: Subject) -> Picture:
     return Picture(
         "graph",
         "The causal graph",
-        "An arrow leads from a cause to its effect. Dashed arrows were found in fewer than half of the subsamples; "
-        "at a "
-        "question mark the data leave the direction open.",
+        "An arrow leads from a cause to its effect. Dashed arrows were found in fewer than half of the subsamples; at "
+        "a question mark the data leave the direction open.",
         graph_sketch(variables, strengths, names, affected, found=found, is_open=is_open),
         graph_figure(variables, strengths, names, affected, found=found, is_open=is_open).to_json(),
     )

@@ -86,8 +86,7 @@ def _left_out(values: Any, file: str) -> tuple[str, ...]:
     if fixed:
         raise InvalidConfigError(
             f"The section '{fixed[0]}' cannot be left out: without it, a report could look better than its audit is. "
-            "These "
-            f"always stay: {', '.join(ALWAYS)}."
+            f"These always stay: {', '.join(ALWAYS)}."
         )
     return tuple(name for name in SECTIONS if values.get(name) is False)
 

@@ -78,8 +78,7 @@ def offer_to_sign(audit: Subject, statements: Statements, template: Template | N
     """Who signs, and the button that freezes a copy."""
     st.caption(
         "Signing keeps a copy of all formats with the audit, with the date, its digest and your name. It is never "
-        "changed: "
-        "what is said or chosen later goes into a new version, and both are kept."
+        "changed: what is said or chosen later goes into a new version, and both are kept."
     )
     name, role, action = st.columns([2, 2, 1], vertical_alignment="bottom")
     signer = name.text_input("Your name", key=f"signer-{audit.id}", max_chars=200)

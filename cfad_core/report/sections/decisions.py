@@ -33,8 +33,8 @@ from cfad_core.runs.related import RelatedAudit
 
 NO_CERTIFICATE = (
     "This report is no certificate. It says what was measured, on whom, under which assumptions and how certain that "
-    "is. It "
-    "does not say that a system is fair, lawful or fit for its purpose, and it claims to meet no law or standard."
+    "is. It does not say that a system is fair, lawful or fit for its purpose, and it claims to meet no law or "
+    "standard."
 )
 
 _LONGEST_VERDICT = 6_000  # characters, of all detectors together: none is cut
@@ -185,8 +185,7 @@ def _assumptions(audit: Subject) -> Iterator[str]:
     else:
         yield (
             f"No cause of {name} that also causes other columns is missing from the table. If there is one, the "
-            "numbers may be "
-            "wrong, and no test on this table can show it."
+            "numbers may be wrong, and no test on this table can show it."
         )
         yield (
             "The arrows of the causal graph point the right way, as far as outcomes depend on it (see what would "
@@ -206,8 +205,7 @@ def others(audit: Subject, _: Statements) -> Section:
     if audit.others is None:
         plain = sentences(
             "This audit is a folder by itself: there is no store in which other audits of the table could be looked "
-            "up. Ask the "
-            "auditor how many there were."
+            "up. Ask the auditor how many there were."
         )
         return Section("others", title, plain, (plan,))
     same = [one for one in audit.others if one.relation != "same columns"]
