@@ -145,7 +145,8 @@ def _carried(audit: Subject) -> Iterator[Block]:
         nothing = f" {counted(rest, 'more arrow')} {'carries' if rest == 1 else 'carry'} nothing." if rest else ""
         note = (
             "Shares need not add up to 100 %: arrows of one path carry the same change. Below 0: without the arrow "
-            "more outcomes would change, as values that belong together come apart. At the audit's own threshold." + nothing
+            "more outcomes would change, as values that belong together come apart. At the audit's own threshold."
+            + nothing
         )
         yield Table(f"carried_{comparison.name}", title, columns, rows, note)
 
