@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ks_2samp
 
 from cfad_core.causal.density import Density, fit_density
 from cfad_core.causal.mechanisms.design import Functions, Term, linear, matrix
@@ -198,6 +197,8 @@ def _by_group(noise: Floats, sample: Sample, *, acts: bool) -> Floats:
 
 def _differ(noise: Floats, sample: Sample, seen: Sequence[int]) -> bool:
     """Whether some state's noise has another shape than that of all others."""
+    from scipy.stats import ks_2samp  # a third of a second, for whoever only reads a model
+
     tried = seen[:1] if len(seen) == 2 else seen
     inside = np.isin(sample.group, seen)
     found = (
