@@ -90,6 +90,10 @@ def until(store: Store, audit: str, condition: Callable[[AuditRecord], bool]) ->
     return record
 
 
+def in_stage(stage: str) -> Callable[[AuditRecord], bool]:
+    return lambda record: record.stage == stage
+
+
 def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor]) -> None:
     audits = [put(store), put(store, config=QUICK.replace(seed=1))]
     start()
@@ -128,21 +132,20 @@ def test_an_audit_of_several_attributes_runs_off_the_page(
     np.testing.assert_allclose(result.scores["pca"].judged, crossed.scores["pca"].judged, rtol=1e-4)
 
 
-@pytest.mark.parametrize("stage", ["discovery", "autoencoder", "fair fine-tuning"])
 def test_cancelling_stops_an_audit_in_the_middle_of_a_stage_and_is_no_error(
-    store: Store, start: Callable[[], Executor], stage: str
+    store: Store, start: Callable[[], Executor]
 ) -> None:
-    audit = put(store, config=endless(stage))
     start()
-    until(store, audit, lambda record: record.stage == stage)
-    (child,) = computing()
-    store.request_cancel(audit)
-    record = wait_for(store, audit, WAIT)  # the stage itself would take much longer
-    assert (record.status, record.stage, record.error) == ("cancelled", stage, "")
-    assert not child.is_running()
-    assert not store.folder(audit).exists()
-    following = put(store)
-    assert wait_for(store, following, WAIT).status == "done"
+    for stage in ("discovery", "autoencoder", "fair fine-tuning"):
+        audit = put(store, config=endless(stage))
+        until(store, audit, in_stage(stage))
+        (child,) = computing()
+        store.request_cancel(audit)
+        record = wait_for(store, audit, WAIT)  # the stage itself would take much longer
+        assert (record.status, record.stage, record.error) == ("cancelled", stage, "")
+        assert not child.is_running()
+        assert not store.folder(audit).exists()
+    assert wait_for(store, put(store), WAIT).status == "done"
 
 
 def test_a_killed_process_fails_with_a_sentence_and_the_next_audit_runs(
@@ -150,7 +153,7 @@ def test_a_killed_process_fails_with_a_sentence_and_the_next_audit_runs(
 ) -> None:
     audit = put(store, config=endless("autoencoder"))
     start()
-    until(store, audit, lambda record: record.stage == "autoencoder")
+    until(store, audit, in_stage("autoencoder"))
     (child,) = computing()
     child.kill()
     record = wait_for(store, audit, WAIT)
@@ -174,7 +177,7 @@ def test_a_table_that_cannot_be_audited_fails_with_its_problems(store: Store, st
 def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
     with new_cluster() as address, DaskExecutor(store, address):
         audit = put(store, config=endless("autoencoder"))
-        until(store, audit, lambda record: record.stage == "autoencoder")
+        until(store, audit, in_stage("autoencoder"))
         (child,) = computing()
         os.kill(int(worker_of(store.get(audit)).partition("#")[0].split(":")[-2]), signal.SIGKILL)
         record = wait_for(store, audit, WAIT)
@@ -204,7 +207,7 @@ time.sleep(600)
 def test_a_killed_server_loses_nothing(store: Store) -> None:
     running, waiting = put(store, config=endless("fair fine-tuning")), put(store)
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(store.home)], cwd=ROOT)
-    until(store, running, lambda record: record.stage == "fair fine-tuning")
+    until(store, running, in_stage("fair fine-tuning"))
     (child,) = computing()
     server.kill()
     server.wait()
@@ -216,7 +219,7 @@ def test_a_killed_server_loses_nothing(store: Store) -> None:
         assert "Start it again" in record.error
         assert wait_for(store, waiting, WAIT).status == "done"  # the queue goes on
         store.requeue(running)
-        until(store, running, lambda record: record.stage == "fair fine-tuning")
+        until(store, running, in_stage("fair fine-tuning"))
         store.request_cancel(running)
         assert wait_for(store, running, WAIT).status == "cancelled"
         assert store.reports(running)[0].stage == "discovery"  # from the beginning
@@ -225,7 +228,7 @@ def test_a_killed_server_loses_nothing(store: Store) -> None:
 def test_closing_interrupts_what_runs(store: Store) -> None:
     audit = put(store, config=endless("autoencoder"))
     with Executor(store):
-        until(store, audit, lambda record: record.stage == "autoencoder")
+        until(store, audit, in_stage("autoencoder"))
     record = store.get(audit)
     assert (record.status, record.error) == ("interrupted", "The program was closed. Start it again.")
     assert not computing()
@@ -236,7 +239,7 @@ def test_two_workers_work_at_once(store: Store) -> None:
     with Executor(store, workers=2) as crew:
         assert crew.threads == max(1, (os.cpu_count() or 1) // 2)
         for audit in audits[:2]:
-            until(store, audit, lambda record: record.stage == "autoencoder")
+            until(store, audit, in_stage("autoencoder"))
         assert store.get(audits[2]).status == "queued"
         store.request_cancel(audits[2])
         assert store.get(audits[2]).status == "cancelled"
