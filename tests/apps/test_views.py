@@ -69,6 +69,7 @@ def test_every_page_lets_choose_what_it_is_about(several: tuple[str, str], page:
         assert ("Groups" in choosers(app)) == (mark != "2" and is_about_pairs)
 
 
+@pytest.mark.slow
 def test_a_report_is_about_all_comparisons(several: tuple[str, str]) -> None:
     app = visit("9_Report.py", audit=several[1])
     assert not app.exception, app.exception

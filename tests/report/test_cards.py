@@ -15,6 +15,8 @@ from cfad_core.report.making import FILES, write
 from cfad_core.report.template import Template
 from tests.report.kinds import HOSTILE, Read, document, document_of, subject_of
 
+pytestmark = pytest.mark.slow  # small audits of every kind are made
+
 KINDS = ["hostile", "crossed", "tiny", "known"]
 EVIL = "| <img src=x onerror=alert(1)> [x](javascript:1) ![y](http://evil) **b** `c`\n# head\n- www.evil.example a@b.c"
 STATED = Statements(system=EVIL, purpose=EVIL, owner=EVIL, data_source=EVIL, misuse=EVIL, auditor=EVIL)

@@ -185,6 +185,7 @@ def test_a_score_column_that_nobody_was_asked_about_is_left_out() -> None:
     assert "The scores in points were not used" in command.remarks[0]
 
 
+@pytest.mark.slow
 def test_what_finishes_an_audit_of_a_detector_that_is_asked() -> None:
     asked, flags = (repeat_audit(result_of(kind), has_test_table=False) for kind in ("asked", "flags"))
     finish = "Its answers finish the audit: python -m cfad_core audit audit/ --scores scores.csv"
@@ -207,6 +208,7 @@ def test_detectors_of_other_libraries_are_named() -> None:
     assert "--test-counterfactual TWINS" in command.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two", "crossed", "tiny", "towards", "graph", "outsiders"])
 def test_of_audits_that_were_made(kind: str) -> None:
     result = result_of(kind)

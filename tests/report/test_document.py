@@ -128,6 +128,7 @@ def test_statements_are_told_from_what_was_measured() -> None:
     assert "stated" not in Field("a", "A", share(0.1)).to_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MAKERS)
 def test_the_json_of_every_kind_of_audit_fits_its_schema(kind: str) -> None:
     made = document_of(kind)

@@ -24,6 +24,8 @@ from tests.audit.worlds import make_three, people_twins
 from tests.conftest import make_people
 from tests.report.kinds import Read, document, document_of, result_of, save, with_outsiders, with_rare_test
 
+pytestmark = pytest.mark.slow  # small audits of every kind are made
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:

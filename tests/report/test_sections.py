@@ -31,6 +31,8 @@ from tests.report.kinds import (
     subject_of,
 )
 
+pytestmark = pytest.mark.slow  # small audits of every kind are made
+
 KINDS = [kind for kind in MAKERS if kind != "hostile"]  # whose names are changed in tables
 SMALLEST_SHARE = 0.02
 

@@ -15,6 +15,8 @@ from cfad_core.report.document import Picture
 from cfad_core.report.subject import Subject
 from tests.report.kinds import Read, document, document_of, members, subject_of
 
+pytestmark = pytest.mark.slow  # small audits of every kind are made
+
 KINDS = ["tiny", "few"]
 
 

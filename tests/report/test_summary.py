@@ -16,6 +16,8 @@ from cfad_core.report.sections.summary import slides, widest
 from cfad_core.report.subject import Subject
 from tests.report.kinds import MAKERS, Read, document, document_of, flagged, members, subject, subject_of
 
+pytestmark = pytest.mark.slow  # small audits of every kind are made
+
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_the_one_page(kind: str) -> None:
