@@ -80,7 +80,6 @@ class ScoreCurve:
         self._rising = np.sort(here[up]), np.sort(highest[up])
         self._falling = np.sort(lowest[down]), np.sort(here[down])
         self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
-        self._labelled = None if is_anomaly is None else (score, is_anomaly)
 
     @property
     def n_anomaly(self) -> int | None:
@@ -94,23 +93,31 @@ class ScoreCurve:
 
     @cached_property
     def auc_pr(self) -> float | None:
-        """Average precision, whatever the threshold; None unless there are anomalies and normal rows."""
-        if self._labelled is None or self.n_anomaly in (0, self.n):
-            return None
-        from sklearn.metrics import average_precision_score
+        """Average precision, whatever the threshold; None unless there are anomalies and normal rows.
 
-        score, is_anomaly = self._labelled
-        return float(average_precision_score(is_anomaly, score))
+        The mean over the anomalies of the precision at a threshold just below them.
+        """
+        anomalies = self._anomalies
+        if anomalies is None or len(anomalies) in (0, self.n):
+            return None
+        found = len(anomalies) - np.searchsorted(anomalies, anomalies)  # (a,), anomalies that score at least as high
+        flagged = self.n - np.searchsorted(self._factual, anomalies)
+        return float((found / flagged).mean())
 
     @cached_property
     def auc_roc(self) -> float | None:
-        """Area under the ROC curve; None unless there are anomalies and normal rows."""
-        if self._labelled is None or self.n_anomaly in (0, self.n):
-            return None
-        from sklearn.metrics import roc_auc_score
+        """Area under the ROC curve; None unless there are anomalies and normal rows.
 
-        score, is_anomaly = self._labelled
-        return float(roc_auc_score(is_anomaly, score))
+        The chance that an anomaly scores higher than a normal row; equal scores count half.
+        """
+        anomalies = self._anomalies
+        if anomalies is None or len(anomalies) in (0, self.n):
+            return None
+        below, up_to = (
+            np.searchsorted(self._factual, anomalies, side=side) - np.searchsorted(anomalies, anomalies, side=side)
+            for side in ("left", "right")
+        )  # (a,), normal rows that score lower, and those that do not score higher
+        return float((below + up_to).mean() / 2.0 / (self.n - len(anomalies)))
 
     def at(self, threshold: Floats | float, median: float | None = None) -> Outcomes:
         """Outcomes at the given thresholds.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import confusion_matrix, f1_score
+from sklearn.metrics import average_precision_score, confusion_matrix, f1_score, roc_auc_score
 
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.outcomes import ScoreCurve
@@ -22,6 +22,18 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def every_threshold(score: Floats, other: Floats) -> Floats:
     """Thresholds at which anything can change, ascending, with one below all scores."""
     return np.concatenate([[-np.inf], np.unique(np.concatenate([score, other]))])
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases())
+def test_areas_are_those_of_scikit_learn(case: tuple[Floats, Floats, Bools]) -> None:
+    score, other, labels = case
+    curve = ScoreCurve(score, other, labels)
+    if labels.all() or not labels.any():
+        assert (curve.auc_roc, curve.auc_pr) == (None, None)
+    else:
+        assert curve.auc_roc == pytest.approx(roc_auc_score(labels, score), abs=1e-12)
+        assert curve.auc_pr == pytest.approx(average_precision_score(labels, score), abs=1e-12)
 
 
 @pytest.mark.slow
