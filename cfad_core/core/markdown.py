@@ -1,9 +1,14 @@
-"""Text from tables and people in Markdown: it is shown as it is, never as markup."""
+"""Text from tables and people: what a page can show of it, and as Markdown that shows it as it is."""
 
 from __future__ import annotations
 
 import re
 
+# What a page may not be given as text: control characters but for the line's end, those that turn the direction of what
+# follows, and halves of characters and others that XML does not allow
+UNFIT = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 _JOINER = "\u2060"  # takes no room; without it addresses would become links
 _ADDRESS = re.compile(r"(:(?=//)|@|www(?=\.))", re.IGNORECASE)
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$:~&=^])")

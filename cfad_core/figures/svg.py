@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import html
 import math
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-# What a page may not be given as text: control characters, those that turn the direction of what follows, and halves of
-# characters and others that XML does not allow
-_UNFIT = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
+from cfad_core.core.markdown import UNFIT
+
 _LETTER = 0.63  # width of a usual letter, as a share of the font's size: that of DejaVu Sans, a wide font
 TITLE_LIMIT = 200  # letters of what is shown when something is pointed at
 INK = 'fill="none" stroke="currentColor"'
@@ -31,7 +27,7 @@ def plain(text: object, limit: int = 60) -> str:
 
 def one_line(text: object) -> str:
     """A text without line breaks and without characters that a page may not be given."""
-    return " ".join(_UNFIT.sub(" ", str(text)).split())
+    return " ".join(UNFIT.sub(" ", str(text)).split())
 
 
 def short(text: str, limit: int) -> str:

@@ -12,29 +12,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from cfad_core.core.markdown import UNFIT
 from cfad_core.data.tables import harmless
 from cfad_core.report.numbers import Number
 
 FORMAT = 1
-"""Version of the JSON; docs/REPORT_FORMAT.md describes it."""
+"""Version of the JSON; docs/REPORT.md describes it."""
 
 NOT_STATED = "not stated"
 _NAMES = 300  # characters of a cell
-# Control characters but for the line's end, those that turn the direction of what follows, and what XML does not allow
-_UNFIT = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
 
 
 def clean(text: object) -> str:
     """Text as a page can show it, with its lines."""
-    return _UNFIT.sub(" ", str(text).replace("\r\n", "\n").replace("\r", "\n")).strip()
+    return UNFIT.sub(" ", str(text).replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
 def one_line(text: object, limit: int = _NAMES) -> str:
@@ -308,7 +304,7 @@ def sentences(*parts: str | None) -> tuple[str, ...]:
 
 def bullets(items: Sequence[str], title: str = "") -> tuple[Bullets, ...]:
     """A list, or nothing where there is nothing to say."""
-    return (Bullets(tuple(clean(item) for item in items), title),) if items else ()
+    return (Bullets(tuple(items), title),) if items else ()
 
 
 def _cleaned(texts: Sequence[str]) -> tuple[str, ...]:

@@ -10,8 +10,11 @@ from typing import Literal, get_args
 from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.files import staged_folder
+from cfad_core.report.cards import data_sheet, model_card
 from cfad_core.report.document import Document, SignedBy, one_line
+from cfad_core.report.html import html_report
 from cfad_core.report.moments import moment
+from cfad_core.report.pdf import pdf_report
 from cfad_core.report.sections import SECTIONS
 from cfad_core.report.sections.summary import slides
 from cfad_core.report.subject import Subject, subject_of_folder
@@ -115,28 +118,10 @@ def save_files(files: Mapping[str, bytes], out: Path) -> list[Path]:
 
 
 def _makers(audit_json: bytes) -> Mapping[Format, Callable[[Document], bytes]]:
-    def html(document: Document) -> bytes:
-        from cfad_core.report.html import html_report
-
-        return html_report(document).encode()
-
-    def pdf(document: Document) -> bytes:
-        from cfad_core.report.pdf import pdf_report
-
-        return pdf_report(document, audit_json)
-
-    def card(which: Literal["model", "data"]) -> Callable[[Document], bytes]:
-        def made(document: Document) -> bytes:
-            from cfad_core.report.cards import data_sheet, model_card
-
-            return (model_card if which == "model" else data_sheet)(document).encode()
-
-        return made
-
     return {
-        "html": html,
-        "pdf": pdf,
+        "html": lambda document: html_report(document).encode(),
+        "pdf": lambda document: pdf_report(document, audit_json),
         "json": lambda document: document.json,
-        "model-card": card("model"),
-        "data-sheet": card("data"),
+        "model-card": lambda document: model_card(document).encode(),
+        "data-sheet": lambda document: data_sheet(document).encode(),
     }

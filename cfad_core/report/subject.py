@@ -128,6 +128,10 @@ class Subject:
         found = np.bincount(group, minlength=len(comparison.groups)).tolist()
         return dict(zip(comparison.groups, found, strict=True))
 
+    def about(self, comparison: str) -> str:
+        """The beginning of a sentence about one comparison, where there are several."""
+        return f"By {comparison}: " if len(self.comparisons) > 1 else ""
+
     def report(self, comparison: Comparison) -> MethodReport:
         """What the audit says about the detector in a comparison."""
         return self.result.report(self.method, comparison.name)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from cfad_core.runs.store import Store
 from tests.apps.commands import exit_code, refusal
 from tests.apps.pages import ROLES, finish, people
 from tests.apps.test_report_page import quick_pdf
+from tests.pango import take_away
 
 ALL = ("html", "pdf", "json", "model-card", "data-sheet")
 FILES = {"report.html", "report.pdf", "report.json", "model_card.md", "data_sheet.md"}
@@ -291,15 +290,7 @@ def test_files_are_written_whole_or_not_at_all(folder: Path, tmp_path: Path, mon
 def test_without_pango_nothing_is_written(
     saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def missing(name: str, *arguments: Any, **named: Any) -> Any:
-        if name.startswith("weasyprint"):
-            raise OSError("cannot load library 'libpango-1.0-0'")
-        return real(name, *arguments, **named)
-
-    real = builtins.__import__
-    for name in [name for name in sys.modules if name.startswith("weasyprint")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", missing)
+    take_away(monkeypatch)
     for more in (["--out", str(tmp_path / "out")], ["--sign", "Ada"]):
         assert cli.main(["report", saved, *more]) == 2
         printed = capsys.readouterr()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from cfad_core.runs.model import AUDITS
 from cfad_core.runs.signed import copy_folder
 from cfad_core.runs.store import Store
 from tests.apps.pages import HOSTILE, button, press, said, visit
+from tests.pango import take_away
 
 pytestmark = pytest.mark.slow
 PAGE = "9_Report.py"
@@ -245,15 +244,7 @@ def test_another_detector_and_two_audits(done: tuple[str, str]) -> None:
 
 
 def test_without_pango_the_page_says_so(done: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str, *arguments: Any, **named: Any) -> Any:
-        if name.startswith("weasyprint"):
-            raise OSError("cannot load library 'libpango-1.0-0'")
-        return real(name, *arguments, **named)
-
-    real = builtins.__import__
-    for name in [name for name in sys.modules if name.startswith("weasyprint")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", missing)
+    take_away(monkeypatch)
     app = visit(PAGE, audit=done[1])
     assert not app.exception
     assert "A PDF is laid out by Pango" in said(app)

@@ -9,7 +9,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import unicodedata
 import zlib
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from cfad_core.report.document import Document, Section, Text
 from cfad_core.report.making import make_document, write
 from cfad_core.report.pdf import pdf_report
 from cfad_core.report.template import Template
+from tests.pango import take_away
 from tests.report import finished
 from tests.report.finished import ENDLESS, HOSTILE
 
@@ -266,15 +266,7 @@ def test_short_reports_keep_their_size() -> None:
 
 
 def test_without_pango_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str, *arguments: Any, **named: Any) -> Any:
-        if name.startswith("weasyprint"):
-            raise OSError("cannot load library 'libpango-1.0-0': libpango-1.0-0: cannot open shared object file")
-        return real(name, *arguments, **named)
-
-    real = builtins.__import__
-    for name in [name for name in sys.modules if name.startswith("weasyprint")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", missing)
+    take_away(monkeypatch)
     document = make_document(finished.attacked(), Statements(), Template())
     with pytest.raises(CfadError, match="Pango, which is not installed here. Install it .*apt-get install libpango"):
         write(document, ["pdf"], b"{}")

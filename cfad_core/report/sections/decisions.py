@@ -105,7 +105,7 @@ def mitigation(audit: Subject, statements: Statements) -> Section:
         if tried
         else "No other detector was tried on these people."
     )
-    lines = [f"{_about(audit, one.name)}{line}" for one in audit.comparisons for line in _improvements(audit, one.name)]
+    lines = [f"{audit.about(one.name)}{line}" for one in audit.comparisons for line in _improvements(audit, one.name)]
     accepted = (
         f"What is left is accepted by {one_line(statements.accepted_by)}."
         if statements.accepted_by.strip()
@@ -119,10 +119,6 @@ def mitigation(audit: Subject, statements: Statements) -> Section:
         sentences(plain, accepted),
         (fields, *tables, *bullets(lines, f"Compared with {label_of(PLAIN)}, each at the audit's own threshold")),
     )
-
-
-def _about(audit: Subject, comparison: str) -> str:
-    return f"By {comparison}: " if len(audit.comparisons) > 1 else ""
 
 
 def _improvements(audit: Subject, comparison: str) -> Iterator[str]:

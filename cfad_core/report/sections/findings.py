@@ -34,18 +34,13 @@ def rates(audit: Subject, _: Statements) -> Section:
     blocks: list[Block] = []
     for comparison in audit.comparisons:
         compared = audit.compared_groups(comparison)
-        plain.append(f"{_about(audit, comparison)}{gap_line(compared)}")
+        plain.append(f"{audit.about(comparison.name)}{gap_line(compared)}")
         blocks += [_rates_table(audit, comparison), _impact(compared, comparison), rates_picture(audit, comparison)]
     plain.append(
         "An impact ratio of 1 means that no group differs from another. It is read both ways, because a flag may be a "
         "harm, or the absence of one a benefit: flag rates of 5 % and 10 % are 0.50 read as harm, and 0.95 as benefit."
     )
     return Section("rates", "Who is flagged", sentences(*plain), (*blocks, *_slices(audit, "flagged")))
-
-
-def _about(audit: Subject, comparison: Comparison) -> str:
-    """Which comparison a sentence is about, where there are several."""
-    return f"By {comparison.name}: " if len(audit.comparisons) > 1 else ""
 
 
 def _rates_table(audit: Subject, comparison: Comparison) -> Table:
@@ -192,7 +187,7 @@ def _differences(audit: Subject, comparison: Comparison) -> Iterator[str]:
         if found is None or found.difference.interval is None or found.difference.interval.low <= 0.0:
             continue
         size = points(*_parts(found.difference)).shown
-        yield _about(audit, comparison) + sentence.format(high=found.highest, low=found.lowest, size=size)
+        yield audit.about(comparison.name) + sentence.format(high=found.highest, low=found.lowest, size=size)
 
 
 _DIFFERENCES = {
@@ -207,7 +202,7 @@ def counterfactual(audit: Subject, _: Statements) -> Section:
     plain: list[str] = []
     blocks: list[Block] = []
     for comparison in audit.comparisons:
-        plain.append(f"{_about(audit, comparison)}{audit.verdict(comparison)}")
+        plain.append(f"{audit.about(comparison.name)}{audit.verdict(comparison)}")
         blocks += _changes(audit, comparison)
         plain += _not_moved(audit, comparison)
     plain.append(f"A twin is the same person, had they belonged to the other group. {_whose_twins(audit)}")
@@ -230,7 +225,7 @@ def _not_moved(audit: Subject, comparison: Comparison) -> Iterator[str]:
     moved = audit.report(comparison).basis.groups
     if left := [name for name in comparison.groups if name not in moved]:
         yield (
-            f"{_about(audit, comparison)}Only people of {listed(list(moved), 12)} are counted: nobody of "
+            f"{audit.about(comparison.name)}Only people of {listed(list(moved), 12)} are counted: nobody of "
             f"{listed(left, 12)} is moved to another group."
         )
 

@@ -30,12 +30,12 @@ _LONGEST_POINT = 260  # characters
 def summary(audit: Subject, statements: Statements) -> Section:
     """The whole report on one page."""
     first, *others = audit.comparisons
-    verdicts = [f"{_about(audit, first.name)}{audit.verdict(first)}"]
+    verdicts = [f"{audit.about(first.name)}{audit.verdict(first)}"]
     verdicts += [
-        f"{_about(audit, one.name)}{verdict_sentences(audit.evidence(one))[0]}." for one in others[: _COMPARISONS - 1]
+        f"{audit.about(one.name)}{verdict_sentences(audit.evidence(one))[0]}." for one in others[: _COMPARISONS - 1]
     ]
     singles = [one for one in audit.comparisons if not one.is_joint]
-    gaps = [f"{_about(audit, one.name)}{gap_line(audit.compared_groups(one))}" for one in singles]
+    gaps = [f"{audit.about(one.name)}{gap_line(audit.compared_groups(one))}" for one in singles]
     unequal = widest(audit)
     few = len(unequal.groups) <= _DRAWN
     picture = Picture(
@@ -71,10 +71,6 @@ def widest(audit: Subject) -> Comparison:
         return 0.0 if found is None else found.difference.value or 0.0
 
     return max((one for one in audit.comparisons if not one.is_joint), key=gap)
-
-
-def _about(audit: Subject, comparison: str) -> str:
-    return f"By {comparison}: " if len(audit.comparisons) > 1 else ""
 
 
 def _numbers(audit: Subject) -> Iterator[Field]:
