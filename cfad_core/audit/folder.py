@@ -58,7 +58,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "n_train": made.n_train,
         "n_train_normal": made.n_train_normal,
         "n_test": len(result.people.row),
-        "groups": {name: suppressed_size(int(rows.sum())) for name, rows in result.groups.items()},
+        "groups": {name: suppressed_size(size) for name, size in result.group_sizes.items()},
         "comparisons": [_comparison(result, one) for one in result.plan.comparisons],
         "judge": "true twins" if result.people.truth is not None else "causal models of other rows",
         "judges": result.judges,
@@ -94,7 +94,7 @@ def _comparison(result: AuditResult, comparison: Comparison) -> dict[str, Any]:
     seen = result.seen(comparison.name)
     return {
         "name": comparison.name,
-        "groups": {name: suppressed_size(int(rows.sum())) for name, rows in seen.groups.items()},
+        "groups": {name: suppressed_size(size) for name, size in seen.group_sizes.items()},
         "checks": seen.checks[0].to_dict() if seen.checks else None,
         "affected": list(result.model.affected_by([result.model.attributes[s] for s in comparison.attributes])),
         "methods": {
