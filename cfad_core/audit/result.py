@@ -36,6 +36,7 @@ from cfad_core.evaluation.intervals import Difference
 if TYPE_CHECKING:
     import pandas as pd
 
+    from cfad_core.audit.everybody import Everybody
     from cfad_core.audit.person import PersonExplanation
 
 PLAIN = "ae"
@@ -125,6 +126,7 @@ class AuditResult:
     slices : by method, subgroups that nobody asked for; empty in audits from before they were looked for
     asked : of an audit of a detector outside this program, how it answered
     judge_models : the causal models that judged; none in audits from before they were saved
+    everybody : the table that the people are a sample of, if they are; its scores were counted
     view : what of it is seen; None: all of it
     """
 
@@ -145,6 +147,7 @@ class AuditResult:
     slices: dict[str, MethodSlices] = field(default_factory=dict)
     asked: AnswerRecord | None = None
     judge_models: Sequence[CausalModel] = ()
+    everybody: Everybody | None = None
     view: View | None = None
 
     @cached_property
