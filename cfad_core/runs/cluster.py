@@ -60,7 +60,7 @@ def cluster(scheduler: str | None, workers: int | None = None) -> Iterator[Any]:
             n_workers=count,
             threads_per_worker=1,
             memory_limit=WORKER_MEMORY,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=50,
         ) as local,
         Client(local, set_as_default=False) as client,  # type: ignore[no-untyped-call]
