@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the tests' browser is used
 
 from cfad_core.audit.basis import MethodScores  # noqa: E402
+from cfad_core.audit.encoded import EncodedRows  # noqa: E402
 from cfad_core.audit.folder import save_audit  # noqa: E402
 from cfad_core.audit.judging import MOST_JUDGED  # noqa: E402
 from cfad_core.audit.result import AuditResult, People  # noqa: E402
@@ -66,9 +67,8 @@ def scored_audit(home: Path, rows: int) -> str:
     people = People(
         row=pick.astype(np.int64),
         is_anomaly=None if small.people.is_anomaly is None else small.people.is_anomaly[pick],
-        factual=small.people.factual[pick],
-        twins=small.people.twins[:, pick],
-        truth=None,
+        codes=small.people.codes[pick],
+        encoded=EncodedRows(small.people.factual[pick], small.people.twins[:, pick], None),
         judged=judged.astype(np.int64),
     )
     scores = {

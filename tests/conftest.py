@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,8 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
+from cfad_core.audit.encoded import EncodedRows
+from cfad_core.audit.result import People
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.spline import Spline, SplineBasis
+from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.progress import Progress
 from cfad_core.data.roles import ColumnRoles
@@ -67,6 +71,13 @@ def make_people(n: int, seed: int) -> pd.DataFrame:
     debt = np.where(odd, debt + rng.choice([-6.0, 6.0], n), debt)
     frame = {"group": group, "schooling": schooling, "income": income, "debt": debt}
     return pd.DataFrame(frame).assign(fraud=np.where(odd, "yes", "no"))
+
+
+def with_rows(people: People, factual: Floats) -> People:
+    """The same people, as if these were their rows."""
+    return dataclasses.replace(
+        people, codes=factual[:, 0], encoded=EncodedRows(factual, people.encoded.twins, people.encoded.truth)
+    )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,7 @@ from numpy.typing import NDArray
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import View
 from cfad_core.core.arrays import Bools, Floats
-from cfad_core.evaluation.counts import ScoreCounts
-from cfad_core.evaluation.outcomes import Tallies
+from cfad_core.evaluation.counts import ScoreCells, ScoreCounts
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class MethodScores:
     judged : (R, k, m), of R possible twins of each judged person in each of k other groups, by causal models that the
         detector does not know: those of one model next to each other
     threshold : above which its owner flags; None: the audit's quantile of the training scores
-    counts : of everybody, where the test people are some of a table that is too large to keep all scores of; by state,
-        and by group in a view
+    counts : of everybody by state, where the test people are some of a table that is too large to keep all scores of
     """
 
     train: Floats
@@ -53,12 +52,8 @@ class MethodScores:
             truth=None if self.truth is None else self.truth[view.rows],
             judged=view.take(self.judged, judged),
             threshold=self.threshold,
-            counts=None if self.counts is None else self.counts.grouped(*view.states, len(view.names)),
+            counts=self.counts,
         )
-
-    def counted(self, group: int | None = None) -> Tallies | None:
-        """Of everybody, or of one of the groups of a view; None where the people are all there are."""
-        return None if self.counts is None else self.counts.tallies(group)
 
 
 @dataclass(frozen=True)
@@ -76,6 +71,7 @@ class ReportBasis:
     graph_was_given : rather than learned
     quantile : of the training scores that sets the threshold
     checks : whether the causal model passes its tests
+    cells : by method, the scores of everybody, by group
     """
 
     view: View
@@ -87,6 +83,7 @@ class ReportBasis:
     graph_was_given: bool
     quantile: float
     checks: ModelChecks | None
+    cells: Callable[[str], ScoreCells]
 
     @property
     def groups(self) -> dict[str, Bools]:

@@ -30,6 +30,7 @@ from cfad_core.core.threads import one_thread
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.tables import digest
 from cfad_core.detectors.registry import label_of
+from cfad_core.evaluation.counts import ScoreCells
 from cfad_core.evaluation.extremes import Estimate
 from cfad_core.evaluation.fit_test import LARGEST
 from cfad_core.evaluation.group_metrics import GroupScores
@@ -148,6 +149,7 @@ class _Measuring:
             is_anomaly=None,
             judged=view.among(self.judged)[1].astype(np.int64),
             judges=len(self.judges),
+            cells=lambda name: ScoreCells.of(self.scores[name][view.rows], view.group, len(view.names), None),
         )
         stability = audited.stability if self.judges else None
         return MethodReport(method, label_of(method), scores.seen(view, self.judged), basis, stability)

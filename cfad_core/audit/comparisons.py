@@ -306,9 +306,9 @@ class View:
         same = (self.columns == np.arange(first, first + self.others)).all()
         return slice(first, first + self.others) if same else None
 
-    def is_everything(self, people: int, moves: int) -> bool:
-        """Whether nobody of so many people, and none of so many moves, is left out."""
-        return len(self.rows) == people and self._same_moves == slice(0, moves)
+    def is_everything(self, people: int) -> bool:
+        """Whether nobody of so many people, and no move, is left out."""
+        return len(self.rows) == people and self._same_moves == slice(0, len(self.plan.moves))
 
     def among(self, people: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Who of some people, by their positions (n,) among all, is seen: positions among the n, and among the seen."""

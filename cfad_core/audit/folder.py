@@ -21,6 +21,7 @@ from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, plan_of
+from cfad_core.audit.encoded import SavedRows, saved_codes
 from cfad_core.audit.everybody_files import load_everybody, save_everybody
 from cfad_core.audit.notices import RESULT_CODES
 from cfad_core.audit.report import MethodReport
@@ -315,15 +316,11 @@ def _twin_column(method: str, move: int) -> str:
 
 
 def _load_people(folder: Path, table: pd.DataFrame, judged: Judged) -> People:
-    def rows(name: str) -> Floats:
-        return pd.read_parquet(folder / f"{name}.parquet").to_numpy(dtype=np.float64)
-
     return People(
         row=table["row"].to_numpy(dtype=np.int64),
         is_anomaly=table["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in table else None,
-        factual=(factual := rows("factual")),
-        twins=rows("counterfactual").reshape(-1, *factual.shape),
-        truth=rows(judged.truth) if judged.truth else None,
+        codes=saved_codes(folder, len(table), judged.truth),
+        encoded=SavedRows(folder, judged.truth),
         judged=judged.people,
     )
 

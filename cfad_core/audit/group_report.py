@@ -52,7 +52,7 @@ class GroupReport:
     def _group(self) -> Codes:
         """(n,), the group of all people, also of those who are compared with nobody."""
         plan = self.audit.plan
-        return plan.groups_of(plan.states.of_codes(self.audit.people.factual[:, 0]), self.comparison)
+        return plan.groups_of(plan.states.of_codes(self.audit.people.codes), self.comparison)
 
     @cached_property
     def _pairs(self) -> PairScores:
@@ -75,17 +75,10 @@ class GroupReport:
 
     @cached_property
     def _metrics(self) -> GroupScores:
-        scores, seed, plan, names = (
-            self.audit.scores[self.method],
-            self.audit.config.seed,
-            self.audit.plan,
-            self.comparison.groups,
-        )
-        if scores.counts is None:
-            return GroupScores(scores.factual, self.audit.people.is_anomaly, self._group, names, seed)
+        plan, names = self.audit.plan, self.comparison.groups
         states = np.arange(plan.states.count)
-        found = scores.counts.grouped(states, plan.groups_of(states, self.comparison), len(names))
-        return found.group_scores(names, seed)
+        cells = self.audit.cells(self.method).grouped(states, plan.groups_of(states, self.comparison), len(names))
+        return cells.group_scores(names, self.audit.config.seed)
 
     def metrics_at(self, threshold: float) -> GroupTable:
         """Every metric of each group, in the world as it is."""

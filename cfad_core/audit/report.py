@@ -62,24 +62,17 @@ class MethodReport:
     @cached_property
     def curves(self) -> Curves:
         """The scores, sorted once: of people and of their true twins, or else of all twins that other models made."""
-        groups = self.basis.groups
-        counted = {name: self.scores.counted(k) for k, name in enumerate(groups)}
-        everybody = np.ones(len(self.scores.factual), dtype=np.bool_)
-        return Curves(
-            self._curve(everybody, self.scores.counted()),
-            {name: self._curve(rows, counted[name]) for name, rows in groups.items()},
-        )
+        cells = self.basis.cells(self.method)
+        groups = {name: self._curve(rows, cells.tallies(k)) for k, (name, rows) in enumerate(self.basis.groups.items())}
+        return Curves(self._curve(np.ones(len(self.scores.factual), dtype=np.bool_), cells.tallies()), groups)
 
-    def _curve(self, rows: Bools, everybody: Tallies | None = None) -> ScoreCurve:
-        """Of some people (n,); of all people, if they are of a sample of them who were counted."""
-        scores, labels, judged = self.scores, self.basis.is_anomaly, self.basis.judged
-        is_anomaly = None if labels is None else labels[rows]
+    def _curve(self, rows: Bools, everybody: Tallies) -> ScoreCurve:
+        """Of the twins of some people (n,), and of the scores of those they stand for."""
+        scores, judged = self.scores, self.basis.judged
         if scores.truth is not None:
-            return ScoreCurve(scores.factual[rows], scores.truth[rows], is_anomaly, everybody=everybody)
-        place = np.cumsum(rows) - 1
+            return ScoreCurve(scores.factual[rows], scores.truth[rows], everybody=everybody)
         chosen = rows[judged]
-        people = place[judged[chosen]]
-        return ScoreCurve(scores.factual[rows], scores.judged[:, :, chosen], is_anomaly, people, everybody)
+        return ScoreCurve(scores.factual[judged[chosen]], scores.judged[:, :, chosen], everybody=everybody)
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -240,7 +233,8 @@ class MethodReport:
         """The changing ratio of the people whose twin is not far from any real person."""
         if self.stability is None or self.stability.plausibility.far.all():
             return None
-        return defined(self._curve(~self.stability.plausibility.far).at(threshold).changing_ratio)
+        near = self._curve(~self.stability.plausibility.far, (self.people, None))  # of their twins alone
+        return defined(near.at(threshold).changing_ratio)
 
     # The verdict
 

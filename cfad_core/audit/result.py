@@ -14,6 +14,7 @@ from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.basis import MethodScores, ReportBasis
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, Pair, Plan, View, view_of
+from cfad_core.audit.encoded import Encoded, SeenRows
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.notices import result_notices
 from cfad_core.audit.report import MethodReport
@@ -30,7 +31,7 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import AnyDetector
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.comparison import comparison_line
-from cfad_core.evaluation.counts import ScoreCounts
+from cfad_core.evaluation.counts import ScoreCells
 from cfad_core.evaluation.intervals import Difference
 
 if TYPE_CHECKING:
@@ -51,19 +52,31 @@ class People:
     ----------
     row : position of each person in the table they came from
     is_anomaly : None without labels
-    factual : as they are
-    twins : (k, n, d), one in each of k other groups by the audit's own causal model, the first draw: those that are
-        shown
-    truth : their true twins, where these are known
+    codes : (n,), of the states that they are in: the first column of ``factual``
+    encoded : their rows, and those of their twins
     judged : (m,), positions of those whom the judges made twins of
     """
 
     row: NDArray[np.int64]
     is_anomaly: Bools | None
-    factual: Floats
-    twins: Floats
-    truth: Floats | None
+    codes: Floats
+    encoded: Encoded
     judged: NDArray[np.int64]
+
+    @property
+    def factual(self) -> Floats:
+        """(n, d), as they are."""
+        return self.encoded.factual
+
+    @property
+    def twins(self) -> Floats:
+        """(k, n, d), one in each of k other groups by the audit's own causal model, the first draw: those shown."""
+        return self.encoded.twins
+
+    @property
+    def truth(self) -> Floats | None:
+        """(n, d), their true twins, where these are known."""
+        return self.encoded.truth
 
     @property
     def counterfactual(self) -> Floats:
@@ -72,14 +85,13 @@ class People:
 
     def seen(self, view: View) -> People:
         """Those of one view."""
-        if view.is_everything(people=len(self.row), moves=len(self.twins)):
+        if view.is_everything(people=len(self.row)):
             return self
         return People(
             row=self.row[view.rows],
             is_anomaly=None if self.is_anomaly is None else self.is_anomaly[view.rows],
-            factual=self.factual[view.rows],
-            twins=np.moveaxis(view.take(np.moveaxis(self.twins, 2, 0)), 0, 2),
-            truth=None if self.truth is None else self.truth[view.rows],
+            codes=self.codes[view.rows],
+            encoded=SeenRows(self.encoded, view),
             judged=view.among(self.judged)[1].astype(np.int64),
         )
 
@@ -127,7 +139,7 @@ class AuditResult:
     asked : of an audit of a detector outside this program, how it answered
     judge_models : the causal models that judged; none in audits from before they were saved
     everybody : the table that the people are a sample of, if they are; its scores were counted
-    view : what of it is seen; None: all of it
+    view, whole : what of it is seen, and all of it; None: this is all of it
     """
 
     roles: ColumnRoles
@@ -149,6 +161,7 @@ class AuditResult:
     judge_models: Sequence[CausalModel] = ()
     everybody: Everybody | None = None
     view: View | None = None
+    whole: AuditResult | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def _views(self) -> dict[tuple[str, Pair | None], AuditResult]:
@@ -176,7 +189,7 @@ class AuditResult:
         return self._views[key]
 
     def _through(self, comparison: Comparison, pair: Pair | None) -> AuditResult:
-        state, place = self.plan.states.of_codes(self.people.factual[:, 0]), self.plan.comparisons.index(comparison)
+        state, place = self.plan.states.of_codes(self.people.codes), self.plan.comparisons.index(comparison)
         view, judged = view_of(self.plan, state, comparison, pair), self.people.judged
         stability = self.stability
         return replace(
@@ -186,7 +199,25 @@ class AuditResult:
             checks=self.checks[place : place + 1],
             stability=None if stability is None else stability.seen(view, place, judged),
             view=view,
+            whole=self,
         )
+
+    def cells(self, method: str) -> ScoreCells:
+        """The scores of everybody, by state; in a view by group. They are sorted once, whatever is asked of them."""
+        if self.whole is not None and self.view is not None:
+            return self.whole.cells(method).grouped(*self.view.states, len(self.view.names))
+        if method not in self._cells:
+            scores, state = self.scores[method], self.plan.states.of_codes(self.people.codes)
+            self._cells[method] = (
+                ScoreCells.of(scores.factual, state, self.plan.states.count, self.people.is_anomaly)
+                if scores.counts is None
+                else scores.counts.cells
+            )
+        return self._cells[method]
+
+    @cached_property
+    def _cells(self) -> dict[str, ScoreCells]:
+        return {}
 
     def how_flagged(self, method: str) -> str:
         """What the threshold of a method is: ``quantile 0.95 of training scores``."""
@@ -207,32 +238,31 @@ class AuditResult:
         return self.seen().groups if self.view is None else self.view.groups
 
     @property
-    def _counts(self) -> ScoreCounts | None:
-        """Of everybody, where the test people are some of a larger table."""
-        return next((scores.counts for scores in self.scores.values()), None)
-
-    @property
     def judged_people(self) -> int:
         """How many people were scored: the test people, or all of the table that they are some of."""
-        return len(self.people.row) if self._counts is None else int(self._counts.people.sum())
+        return int(self._state_sizes.sum()) if self.view is None else sum(self.group_sizes.values())
 
     @property
     def group_sizes(self) -> dict[str, int]:
         """How many of them belong to each group."""
         if self.view is None:
             return self.seen().group_sizes
-        if self._counts is None:
-            return {name: int(rows.sum()) for name, rows in self.view.groups.items()}
-        return dict(zip(self.view.names, self._counts.people.tolist(), strict=True))
+        states, group = self.view.states
+        return _taken_together(self.view.names, group, (self.whole or self)._state_sizes[states])
 
     def sizes(self, comparison: Comparison) -> dict[str, int]:
         """The same for the groups of any comparison, also for those that are compared with nobody."""
-        states = np.arange(self.plan.states.count)
-        people = np.bincount(self.plan.states.of_codes(self.people.factual[:, 0]), minlength=len(states))
-        people = people if self._counts is None else self._counts.people
-        found = np.zeros(len(comparison.groups), dtype=np.int64)
-        np.add.at(found, self.plan.groups_of(states, comparison), people)
-        return dict(zip(comparison.groups, found.tolist(), strict=True))
+        group = self.plan.groups_of(np.arange(self.plan.states.count), comparison)
+        return _taken_together(comparison.groups, group, self._state_sizes)
+
+    @cached_property
+    def _state_sizes(self) -> NDArray[np.int64]:
+        """How many people are in each state."""
+        counts = next((scores.counts for scores in self.scores.values()), None)
+        if counts is not None:
+            return counts.people
+        state, states = self.plan.states.of_codes(self.people.codes), self.plan.states.count
+        return np.bincount(state, minlength=states).astype(np.int64)
 
     @cached_property
     def reports(self) -> dict[str, MethodReport]:
@@ -250,6 +280,7 @@ class AuditResult:
             graph_was_given=self.config.knowledge.complete,
             quantile=self.config.quantile,
             checks=self.checks[0] if self.checks else None,
+            cells=self.cells,
         )
         return {
             method: MethodReport(method, label_of(method), scores, basis, self.stability)
@@ -325,3 +356,10 @@ class AuditResult:
     def is_of_older_engine(self) -> bool:
         """Whether it was made before every variable had a mechanism of its own."""
         return isinstance(self.model, AdditiveModel) and self.config.discovery.mode != "paper"
+
+
+def _taken_together(names: Sequence[str], group: NDArray[np.intp], people: NDArray[np.int64]) -> dict[str, int]:
+    """By name of a group, how many people (r,) are in it, who are in these groups (r,)."""
+    found = np.zeros(len(names), dtype=np.int64)
+    np.add.at(found, group, people)
+    return dict(zip(names, found.tolist(), strict=True))

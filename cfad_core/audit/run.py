@@ -15,6 +15,7 @@ from cfad_core.audit.checks import STAGE as CHECKS
 from cfad_core.audit.checks import Tested, check_model
 from cfad_core.audit.clock import Clock
 from cfad_core.audit.comparisons import Plan, plan_of
+from cfad_core.audit.encoded import EncodedRows
 from cfad_core.audit.fitting import check_methods, fit_detectors, known_methods, settle, training_rows, used_settings
 from cfad_core.audit.judging import MOST_JUDGED, Judgement, Score, judge_people
 from cfad_core.audit.judging import STAGE as JUDGING
@@ -269,7 +270,8 @@ def _shown_twins(model: CausalModel, people: Floats, plan: Plan, progress: Progr
 
 def _people(data: AuditRows, model: CausalModel, plan: Plan, judgement: Judgement, progress: Progress) -> People:
     twins = _shown_twins(model, data.test, plan, progress)
-    return People(data.test_rows, data.test_is_anomaly, data.test, twins, data.truth, judgement.people)
+    rows = EncodedRows(data.test, twins, data.truth)
+    return People(data.test_rows, data.test_is_anomaly, data.test[:, 0], rows, judgement.people)
 
 
 def _versions() -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,23 +59,12 @@ class ScoreCounts:
         np.add.at(counts, group, self.counts[rows])
         return replace(self, counts=counts)
 
-    def tallies(self, group: int | None = None) -> Tallies:
-        """Of all people and of the anomalies among them; or of one group's."""
-        counts = self.counts.sum(axis=0) if group is None else self.counts[group]
-        everybody = self._tally(counts.sum(axis=0))
-        return everybody, self._tally(counts[1]) if len(counts) > 1 else None
-
-    def _tally(self, counts: Counts) -> Tally:
+    @cached_property
+    def cells(self) -> ScoreCells:
+        """What they say of scores."""
         upper = self.edges.copy()
         upper[-1] = max(self.highest, *self.edges[-2:-1])
-        return Tally(upper, counts)
-
-    def group_scores(self, names: Sequence[str], seed: int) -> GroupScores:
-        """The metrics of the groups."""
-        normal = [self._tally(counts[0]) for counts in self.counts]
-        labelled = self.counts.shape[1] > 1
-        anomalies = [self._tally(counts[1]) for counts in self.counts] if labelled else None
-        return GroupScores.counted(normal, anomalies, self.tallies()[0].median, names, seed)
+        return ScoreCells(tuple(tuple(Tally(upper, counts) for counts in group) for group in self.counts))
 
     @property
     def people(self) -> Counts:
@@ -84,7 +74,64 @@ class ScoreCounts:
     @property
     def error(self) -> float:
         """By which share of all people a count may be too high, at most, at a threshold that is no edge."""
-        return self.tallies()[0].error
+        return self.cells.tallies()[0].error
+
+
+@dataclass(frozen=True)
+class ScoreCells:
+    """The scores of people by group and label.
+
+    Attributes
+    ----------
+    tallies_of : by group, those of normal people and of anomalies; of all people alone without labels
+    """
+
+    tallies_of: tuple[tuple[Tally, ...], ...]
+
+    @staticmethod
+    def of(score: Floats, group: NDArray[np.intp], groups: int, is_anomaly: Bools | None) -> ScoreCells:
+        """Of people (n,) in one of so many groups each."""
+        labels = 1 if is_anomaly is None else 2
+        cell = group if is_anomaly is None else 2 * group + is_anomaly
+        cell = cell.astype(np.min_scalar_type(labels * groups))  # small numbers are sorted in linear time
+        ends = np.cumsum(np.bincount(cell, minlength=labels * groups))
+        parts = [Tally.of(part) for part in np.split(score[np.argsort(cell, kind="stable")], ends[:-1])]
+        return ScoreCells(tuple(tuple(parts[labels * k : labels * (k + 1)]) for k in range(groups)))
+
+    def grouped(self, rows: NDArray[np.intp], group: NDArray[np.intp], groups: int) -> ScoreCells:
+        """Some of the groups (r,), each taken into another one (r,)."""
+        if rows.tolist() == group.tolist() == list(range(len(self.tallies_of))):
+            return self
+        taken = [[self.tallies_of[row] for row in rows[group == k]] for k in range(groups)]
+        return ScoreCells(tuple(self._together(some) for some in taken))
+
+    def _together(self, groups: list[tuple[Tally, ...]]) -> tuple[Tally, ...]:
+        """Some groups as one, by label."""
+        return tuple(Tally.total([one[k] for one in groups] or [self._nobody]) for k in range(self.labels))
+
+    @property
+    def labels(self) -> int:
+        return len(self.tallies_of[0])
+
+    @property
+    def _nobody(self) -> Tally:
+        first = self.tallies_of[0][0]
+        return Tally(np.zeros(0)) if first.counts is None else Tally(first.ascending, np.zeros_like(first.counts))
+
+    def tallies(self, group: int | None = None) -> Tallies:
+        """Of all people and of the anomalies among them; or of one group's."""
+        if group is None:
+            whole = [self.tallies(k) for k in range(len(self.tallies_of))]
+            anomalies = [odd for _, odd in whole if odd is not None]
+            return Tally.total([people for people, _ in whole]), Tally.total(anomalies) if self.labels > 1 else None
+        found = self.tallies_of[group]
+        return (Tally.total(found), found[1]) if self.labels > 1 else (found[0], None)
+
+    def group_scores(self, names: Sequence[str], seed: int) -> GroupScores:
+        """The metrics of the groups."""
+        normal, anomalies = ([one[label] for one in self.tallies_of] for label in (0, -1))
+        median = self.tallies()[0].median
+        return GroupScores.counted(normal, anomalies if self.labels > 1 else None, median, names, seed)
 
 
 def edges_for(scores: Floats, thresholds: Floats) -> Floats:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cfad_core.core.arrays import Bools, Floats, Rows
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.tally import Tally, area_under_roc, average_precision
 
 PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
@@ -63,11 +63,10 @@ class ScoreCurve:
 
     Parameters
     ----------
-    score : (n,)
-    twins : (n,), the score of everybody's twin; or (R, m), of R possible twins each of some people; or (R, k, m), of R
-        possible twins in each of k other groups
+    score : (n,), of people who have twins
+    twins : (n,), the score of everybody's twin; or (R, n), of R possible twins of each; or (R, k, n), of R possible
+        twins in each of k other groups
     is_anomaly : (n,), or None without labels
-    people : (m,), the positions of those who have twins; by default all
     everybody : the scores of all people, if those above are some of them
     """
 
@@ -76,16 +75,15 @@ class ScoreCurve:
         score: Floats,
         twins: Floats,
         is_anomaly: Bools | None = None,
-        people: Rows | None = None,
+        *,
         everybody: Tallies | None = None,
     ) -> None:
         several = twins if twins.ndim == 3 else np.atleast_2d(twins)[:, None]
-        own = score if people is None else score[people]
         highest, lowest = several.max(axis=1).ravel(), several.min(axis=1).ravel()
-        here = np.broadcast_to(own, (len(several), len(own))).ravel()
+        here = np.broadcast_to(score, (len(several), len(score))).ravel()
         up, down = highest > here, lowest < here
         self.n_twins = len(here)
-        self.people, self.anomalies = (_tallies(score, is_anomaly)) if everybody is None else everybody
+        self.people, self.anomalies = _tallies(score, is_anomaly) if everybody is None else everybody
         self._counterfactual = np.sort(several.ravel())
         self._rising = np.sort(here[up]), np.sort(highest[up])
         self._falling = np.sort(lowest[down]), np.sort(here[down])

@@ -43,7 +43,8 @@ class Tally:
         """Of the people of several tallies; those of bins must have the same bins."""
         counts = [part.counts for part in parts if part.counts is not None]
         if not counts:
-            return Tally.of(np.concatenate([np.zeros(0), *(part.ascending for part in parts)]))
+            scores = np.concatenate([np.zeros(0), *(part.ascending for part in parts)])
+            return Tally(np.sort(scores, kind="stable"))  # which merges what is sorted already
         return Tally(parts[0].ascending, np.sum(counts, axis=0))
 
     @cached_property

@@ -108,8 +108,8 @@ class Subject:
 
     def scores(self, method: str | None = None) -> ScoreCurve:
         """The scores of everybody who was judged, also of people whom a comparison moves to no other group."""
-        scores = self.result.scores[method or self.method]
-        return ScoreCurve(scores.factual, scores.factual, self.result.people.is_anomaly, everybody=scores.counted())
+        nobody = np.zeros(0)  # no twins
+        return ScoreCurve(nobody, nobody, everybody=self.result.cells(method or self.method).tallies())
 
     @cached_property
     def flagged(self) -> int:

@@ -200,7 +200,7 @@ def test_a_view_takes_what_is_compared_against_a_loop(
     assert [view.names[k] for k in view.group] == [comparison.groups[own[person]] for person in view.rows]
     assert set(view.groups) == set(view.names)
     assert sum(int(rows.sum()) for rows in view.groups.values()) == len(view.rows)
-    assert view.is_everything(n, len(plan.moves)) == (np.array_equal(taken, numbers) and n > 0)
+    assert view.is_everything(n) == (np.array_equal(taken, numbers) and n > 0)
 
 
 @pytest.mark.parametrize(("plan", "name", "pair"), VIEWS)
@@ -221,15 +221,15 @@ def test_nothing_is_copied_where_nobody_is_left_out() -> None:
     numbers = np.zeros((3, 60))
     whole = view_of(plan, people(plan, 60), plan.comparisons[0])
     assert np.shares_memory(whole.take(numbers), numbers)
-    assert whole.is_everything(60, 3)
+    assert whole.is_everything(60)
     for other in (one("a"), one(compare=("a",))):
         some = view_of(other, people(other, 60), other.comparisons[0])
-        assert not some.is_everything(60, 3)
+        assert not some.is_everything(60)
     both = crossed()
     sex = view_of(both, people(both, 60), both.comparison("race"))
     four = np.zeros((4, 60))
     assert np.shares_memory(sex.take(four), four)
-    assert not sex.is_everything(60, 4)
+    assert not sex.is_everything(60)
 
 
 def test_what_people_and_twins_differ_in() -> None:

@@ -20,7 +20,7 @@ from cfad_core.core.states import TWO_GROUPS
 from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, score_people
 from cfad_core.detectors.twin import TwinDetector
 from tests.audit.worlds import make_jobs
-from tests.conftest import make_people
+from tests.conftest import make_people, with_rows
 
 SUMS = {f"{name}{rank}" for name in ("pca", "ae", "fairod", "cfad", "twin", "surprise") for rank in ("", "-rank")}
 
@@ -169,7 +169,7 @@ def test_a_person_is_explained_alone_as_in_company(
 def test_if_all_people_are_alike_nothing_raised_their_scores(everything: AuditResult) -> None:
     people = everything.people
     alike = np.repeat(people.factual[:1], len(people.row), axis=0)
-    same = replace(everything, people=replace(people, factual=alike))
+    same = replace(everything, people=with_rows(people, alike))
     for method in ("iforest", "ocsvm", "dcfod"):
         found = explained(same, method)
         assert not found.parts.any()
@@ -186,7 +186,7 @@ def test_typical_is_what_normal_people_have(mixed: AuditResult) -> None:
         rows = {tuple(row) for row in normal[:, variable.columns]}
         assert {tuple(row) for row in variable.cells} <= rows
     ways = np.where(np.arange(len(mixed.people.row)) % 2, 10.0, -10.0)  # nobody is in the middle
-    two = replace(mixed, people=replace(mixed.people, factual=np.column_stack([ways] * mixed.people.factual.shape[1])))
+    two = replace(mixed, people=with_rows(mixed.people, np.column_stack([ways] * mixed.people.factual.shape[1])))
     assert set(np.concatenate([variable.cells.ravel() for variable in typical_values(two)])) == {-10.0, 10.0}
 
 

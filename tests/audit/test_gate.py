@@ -17,7 +17,7 @@ from cfad_core.audit.run import run_audit
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.evaluation.verdict import failed_tests
 from tests.audit.worlds import CROSSED, PCA, ROLES, THREE, make_crossed, make_three
-from tests.conftest import make_people
+from tests.conftest import make_people, with_rows
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def by_hand(
     factual[:, 0] = codes[group]
     return dataclasses.replace(
         audit,
-        people=dataclasses.replace(audit.people, factual=factual),
+        people=with_rows(audit.people, factual),
         scores={"pca": MethodScores(np.full(9, 0.5), score, judged[0], None, judged)},
     )
 

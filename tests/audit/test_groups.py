@@ -43,6 +43,7 @@ from tests.audit.worlds import (
     make_three,
     three_twins,
 )
+from tests.conftest import with_rows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -556,7 +557,7 @@ def few(result: AuditResult, hidden: dict[str, int], comparison: str) -> AuditRe
         surplus = np.flatnonzero(own == chosen.groups.index(name))[count:]
         states[surplus] = states[np.flatnonzero(own == rest)[0]]
     factual[:, 0] = plan.states.codes[states]
-    return dataclasses.replace(result, people=dataclasses.replace(result.people, factual=factual))
+    return dataclasses.replace(result, people=with_rows(result.people, factual))
 
 
 def test_groups_of_fewer_than_ten_people_are_hidden_in_audit_json(three: AuditResult) -> None:

@@ -37,7 +37,7 @@ def counted(case: Case, edges: Floats, cut: int = 0) -> ScoreCounts:
 def test_where_every_score_is_an_edge_nothing_is_lost(case: Case, cut: int) -> None:
     score, _, labels = case
     edges = np.append(np.unique(score), np.inf)
-    people, anomalies = counted(case, edges, cut).tallies()
+    people, anomalies = counted(case, edges, cut).cells.tallies()
     exact, odd = Tally.of(score), Tally.of(score[labels])
     assert anomalies is not None
     thresholds = np.linspace(-1.0, 10.0, 50)
@@ -57,7 +57,10 @@ def test_metrics_of_groups_are_those_of_the_scores(case: Case) -> None:
     score, group, labels = case
     names = ("a", "b", "c")
     edges = np.append(np.unique(score), np.inf)
-    exact, found = GroupScores(score, labels, group, names, seed=3), counted(case, edges).group_scores(names, seed=3)
+    exact, found = (
+        GroupScores(score, labels, group, names, seed=3),
+        counted(case, edges).cells.group_scores(names, seed=3),
+    )
     for threshold in (-1.0, 3.0, 4.5):
         assert found.at(threshold).to_dict() == exact.at(threshold).to_dict()
         assert found.flag_counts(threshold) == exact.flag_counts(threshold)
@@ -68,7 +71,7 @@ def test_metrics_of_groups_are_those_of_the_scores(case: Case) -> None:
 def test_coarse_bins_are_exact_at_edges_and_too_high_by_less_than_a_bin_between(case: Case) -> None:
     score = case[0]
     edges = np.array([2.0, 5.0, np.inf])
-    tally, exact = counted(case, edges).tallies()[0], Tally.of(score)
+    tally, exact = counted(case, edges).cells.tallies()[0], Tally.of(score)
     assert (tally.above(np.array([2.0, 5.0])) == exact.above(np.array([2.0, 5.0]))).all()
     between = np.linspace(-1.0, 10.0, 34)
     wrong = tally.above(between) - exact.above(between)
@@ -80,7 +83,7 @@ def test_groups_are_taken_together_and_left_out() -> None:
     case = (np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 2, 2]), np.array([True, False, False, True]))
     found = counted(case, np.array([1.0, 2.0, 3.0, 4.0, np.inf])).grouped(np.array([0, 2]), np.array([1, 1]), 2)
     assert found.people.tolist() == [0, 3]
-    people, anomalies = found.tallies(1)
+    people, anomalies = found.cells.tallies(1)
     assert anomalies is not None
     assert (people.n, anomalies.n, float(people.above(2.5))) == (3, 2, 2.0)
 
@@ -95,7 +98,7 @@ def test_a_curve_counts_everybody_but_changes_those_who_have_twins() -> None:
 def test_densities_of_counts_are_those_of_the_scores() -> None:
     score = np.random.default_rng(0).gamma(2.0, size=50_000)
     none = ScoreCounts.none(edges_for(score[:20_000], np.zeros(0)), 1, labelled=False)
-    tally, _ = none.with_people(score, np.zeros(50_000, dtype=np.intp), None).tallies()
+    tally, _ = none.with_people(score, np.zeros(50_000, dtype=np.intp), None).cells.tallies()
     found, exact = (score_densities({"a": some}, bins=40) for some in (tally, score))
     assert np.abs(found.density["a"] - exact.density["a"]).max() < 0.01 * exact.density["a"].max()
     assert found.edges[-1] == exact.edges[-1]
@@ -109,14 +112,14 @@ def test_thresholds_are_edges_and_most_bins_are_where_thresholds_lie() -> None:
     assert (np.diff(edges) > 0.0).all()
     counts = ScoreCounts.none(edges, 1, labelled=False).with_people(score, np.zeros(50_000, dtype=np.intp), None)
     assert counts.error < 0.0005
-    top = Tally(counts.tallies()[0].ascending[edges > np.quantile(score, 0.9)])
+    top = Tally(counts.cells.tallies()[0].ascending[edges > np.quantile(score, 0.9)])
     assert top.n > len(edges) * 0.4
 
 
 def test_nobody_and_scores_that_are_all_the_same() -> None:
     none = ScoreCounts.none(edges_for(np.zeros(0), np.array([0.5])), 2, labelled=True)
-    assert np.isnan(none.tallies()[0].median)
+    assert np.isnan(none.cells.tallies()[0].median)
     assert none.error == 0.0
     same = none.with_people(np.full(3, 7.0), np.zeros(3, dtype=np.intp), np.zeros(3, dtype=np.bool_))
-    assert float(same.tallies()[0].above(6.0)) == 3.0
-    assert same.tallies()[0].ascending[-1] == 7.0
+    assert float(same.cells.tallies()[0].above(6.0)) == 3.0
+    assert same.cells.tallies()[0].ascending[-1] == 7.0

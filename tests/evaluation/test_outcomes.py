@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, f1_score,
 
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.evaluation.outcomes import ScoreCurve
+from cfad_core.evaluation.tally import Tally
 
 
 @st.composite
@@ -98,7 +99,7 @@ def test_several_twins_of_some_people_are_shares(seed: int, several: int) -> Non
     score = rng.integers(0, 6, 12).astype(np.float64)
     people = rng.choice(12, rng.integers(1, 12), replace=False)
     twins = rng.integers(0, 6, (several, len(people))).astype(np.float64)
-    curve = ScoreCurve(score, twins, None, people)
+    curve = ScoreCurve(score[people], twins, everybody=(Tally.of(score), None))
     for t in np.arange(-1.0, 7.0):
         at = curve.at(t)
         here, there = score[people] > t, twins > t

@@ -78,7 +78,7 @@ def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
 def _by_group(result: AuditResult, method: str, comparison: Comparison) -> dict[str, Floats]:
     """By group, the score (n,) of everybody had they belonged to it: their own, or that of the twin that is shown."""
     scores, (attribute,), states = result.scores[method], comparison.attributes, result.plan.states
-    own = states.levels[states.of_codes(result.people.factual[:, 0]), attribute]
+    own = states.levels[states.of_codes(result.people.codes), attribute]
     found = {}
     for k, name in enumerate(comparison.groups):
         score = scores.factual.copy()
