@@ -64,7 +64,7 @@ def compare(records: list[AuditRecord]) -> None:
             chosen.append(metrics_table(result))
             reached = ", ".join(result.model.affected_names) or "nothing"
             st.caption(
-                f"{len(result.people.row):,} people judged{compared_by(result)}. {as_text(result.model.sensitive)} "
+                f"{result.judged_people:,} people judged{compared_by(result)}. {as_text(result.model.sensitive)} "
                 f"reaches: {as_text(reached, 400)}"
             )
     first, second = chosen

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.everybody import show_everybody
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.people import CHANGES, IMPLAUSIBLE, list_people
@@ -31,10 +31,11 @@ choice = choice or "all"
 threshold, how = operating_threshold(record, result, method)
 report = result.report(method)
 likely, ratio = report.change_probability(threshold), report.metrics_at(threshold).changing_ratio
-some = f" (counted on {len(result.people.judged):,} of them)" if np.isnan(likely).any() else ""
+is_known = len(result.people.judged) == result.judged_people or result.people.truth is not None
+some = "" if is_known else f" (counted on {len(result.people.judged):,} of them)"
 st.caption(
-    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {len(likely):,} people{some} would have a different "
-    f"outcome, {otherwise(result)}"
+    f"Threshold {number(threshold)} ({how}): {percent(ratio)} of {result.judged_people:,} people{some} would have a "
+    f"different outcome, {otherwise(result)}"
     + (
         ", by their true twins, which are known here."
         if result.people.truth is not None
@@ -44,12 +45,14 @@ st.caption(
     help=HELP["changing ratio"],
 )
 if choice == "by row":
-    judged = result.people.row + 1
-    wanted = int(st.number_input("Row of the table", 1, int(judged.max()), int(judged[0]), key=f"row-{record.id}"))
+    judged, last = result.row_numbers, result.row_numbers.max() if result.everybody is None else result.everybody.rows
+    wanted = int(st.number_input("Row of the table", 1, int(last), int(judged[0]), key=f"row-{record.id}"))
     found = (judged == wanted).nonzero()[0]
     if not len(found):
         none = "neither group" if len(result.groups) == 2 else "none of the groups"
-        st.info(f"This row was not judged: it was learned from, or belongs to {none}. Try another one.")
+        drawn = "" if result.everybody is None else "it was not drawn, "
+        st.info(f"This row was not looked at: {drawn}it was learned from, or belongs to {none}. Try another one.")
+        show_everybody(record, whole, method, threshold, wanted)
         st.stop()
     person = int(found[0])
 else:
@@ -77,6 +80,8 @@ else:
     picked = event["selection"]["rows"]
     person = int(people[picked[0]] if picked and picked[0] < len(people) else people[0])
 
-st.subheader(f"Row {int(result.people.row[person]) + 1} of the table")
+st.subheader(f"Row {int(result.row_numbers[person])} of the table")
 seen, place = choose_twin(record, whole, result, method, person)
 show_person(record, seen, method, threshold, place)
+if result.everybody is not None:
+    show_everybody(record, whole, method, threshold, int(result.row_numbers[person]))

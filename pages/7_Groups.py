@@ -19,7 +19,7 @@ result = choose_view(record, whole, pairs=False)
 method = choose_method(result, f"method-{record.id}", None if record.threshold is None else record.threshold.method)
 threshold, how = operating_threshold(record, whole, method)
 st.caption(
-    f"Threshold {number(threshold)} ({how}), {len(whole.people.row):,} people. Choose another one on the Threshold "
+    f"Threshold {number(threshold)} ({how}), {whole.judged_people:,} people. Choose another one on the Threshold "
     "page, and save it there.",
     help=HELP["threshold"],
 )

@@ -42,7 +42,7 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
     else:
         show_metrics(seen, ticked)
         st.caption(
-            f"{len(seen.people.row):,} people judged, threshold at the {as_text(result.threshold_rule)}; "
+            f"{seen.judged_people:,} people judged, threshold at the {as_text(result.threshold_rule)}; "
             "the best of each column is bold."
         )
         if differences := improvement_lines(seen, ticked):

@@ -8,13 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from cfad_core.audit.comparisons import View
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.errors import InvalidArtifactError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROW_GROUP = 20_000  # rows of a file that are read at once, at least
 
 
 class Encoded(Protocol):
@@ -32,6 +37,9 @@ class Encoded(Protocol):
     def truth(self) -> Floats | None:
         """(n, d), their true twins, where these are known."""
 
+    def some(self, people: Rows) -> EncodedRows:
+        """Of some of the people, by their positions (p,)."""
+
 
 @dataclass(frozen=True)
 class EncodedRows:
@@ -41,17 +49,22 @@ class EncodedRows:
     twins: Floats
     truth: Floats | None
 
+    def some(self, people: Rows) -> EncodedRows:
+        truth = None if self.truth is None else self.truth[people]
+        return EncodedRows(self.factual[people], self.twins[:, people], truth)
+
 
 class SavedRows:
     """Rows in the files of an audit.
 
     Parameters
     ----------
+    people : how many they are
     truth : the name of the file with the true twins; empty if there is none
     """
 
-    def __init__(self, folder: Path, truth: str) -> None:
-        self._folder, self._truth = folder, truth
+    def __init__(self, folder: Path, people: int, truth: str) -> None:
+        self._folder, self._people, self._truth = folder, people, truth
 
     @cached_property
     def factual(self) -> Floats:
@@ -59,22 +72,56 @@ class SavedRows:
 
     @cached_property
     def twins(self) -> Floats:
-        return self._read("counterfactual").reshape(-1, *self.factual.shape)
+        return self._by_move(self._read("counterfactual"))
 
     @cached_property
     def truth(self) -> Floats | None:
         return self._read(self._truth) if self._truth else None
 
-    def _read(self, name: str) -> Floats:
+    def some(self, people: Rows) -> EncodedRows:
+        """Reads no other rows than those that stand near to these in the files."""
+        moves = self._rows("counterfactual") // max(1, self._people)
+        twins = (np.arange(moves)[:, None] * self._people + people).ravel()
+        truth = self._read(self._truth, people) if self._truth else None
+        factual = self._read("factual", people)
+        shown = self._read("counterfactual", twins).reshape(moves, *factual.shape)
+        return EncodedRows(factual, shown, truth)
+
+    def _by_move(self, rows: Floats) -> Floats:
+        return rows.reshape(-1, max(1, self._people), rows.shape[1])[:, : self._people]
+
+    def _rows(self, name: str) -> int:
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(self._folder / f"{name}.parquet").num_rows)
+
+    def _read(self, name: str, some: Rows | None = None) -> Floats:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self._folder / f"{name}.parquet"
         try:
-            columns = pq.read_table(path).columns
-            return np.stack([column.to_numpy() for column in columns], axis=1).astype(np.float64, copy=False)
+            table = pq.read_table(path) if some is None else _taken(path, some)
+            found = np.empty(table.shape, order="F")  # column by column, as the file is
+            for k, column in enumerate(table.columns):
+                found[:, k] = column.to_numpy()
+            return found
         except (pa.ArrowException, OSError, ValueError) as error:
             raise InvalidArtifactError(f"The audit's file '{path.name}' is damaged: {error}") from error
+
+
+def _taken(path: Path, some: Rows) -> pa.Table:
+    """Some rows (p,) of a file, in this order; of the row groups that hold them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        sizes = np.array([file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)])
+        ends = np.cumsum(sizes)
+        groups, place = np.unique(np.searchsorted(ends, some, side="right"), return_inverse=True)
+        table = file.read_row_groups(groups.tolist())
+    first, read = (ends - sizes)[groups], np.cumsum(sizes[groups]) - sizes[groups]  # of each group: there, and here
+    return table.take(pa.array(some - first[place] + read[place]))
 
 
 def saved_codes(folder: Path, people: int, truth: str) -> Floats:
@@ -113,3 +160,8 @@ class SeenRows:
     @cached_property
     def truth(self) -> Floats | None:
         return None if self._rows.truth is None else self._rows.truth[self._view.rows]
+
+    def some(self, people: Rows) -> EncodedRows:
+        found = self._rows.some(self._view.rows[people])
+        moves = self._view.columns[people].T  # (w, p)
+        return EncodedRows(found.factual, found.twins[moves, np.arange(len(people))], found.truth)

@@ -21,7 +21,7 @@ from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, plan_of
-from cfad_core.audit.encoded import SavedRows, saved_codes
+from cfad_core.audit.encoded import ROW_GROUP, SavedRows, saved_codes
 from cfad_core.audit.everybody_files import load_everybody, save_everybody
 from cfad_core.audit.notices import RESULT_CODES
 from cfad_core.audit.report import MethodReport
@@ -146,7 +146,7 @@ def save_audit(result: AuditResult, folder: Path) -> None:
         _people_table(result).to_parquet(stage / "people.parquet", index=False)
         for whose, rows in _encoded_rows(result.people).items():
             frame = pd.DataFrame(rows, columns=list(result.encoding.names))
-            frame.to_parquet(stage / f"{whose}.parquet", index=False)
+            frame.to_parquet(stage / f"{whose}.parquet", index=False, row_group_size=ROW_GROUP)
         judged = {f"scores.{method}": scores.judged for method, scores in result.scores.items()}
         save_arrays({"people": result.people.judged, **judged}, stage / "judged.safetensors")
         train = {method: scores.train for method, scores in result.scores.items()}
@@ -320,7 +320,7 @@ def _load_people(folder: Path, table: pd.DataFrame, judged: Judged) -> People:
         row=table["row"].to_numpy(dtype=np.int64),
         is_anomaly=table["is_anomaly"].to_numpy(dtype=np.bool_) if "is_anomaly" in table else None,
         codes=saved_codes(folder, len(table), judged.truth),
-        encoded=SavedRows(folder, judged.truth),
+        encoded=SavedRows(folder, len(table), judged.truth),
         judged=judged.people,
     )
 

@@ -188,7 +188,8 @@ def explain_person(
         raise InvalidConfigError(f"The audit has no method '{name}'; it has: {', '.join(seen.scores)}.")
     person = _place(result, seen, row)
     report, scores = seen.reports[name], seen.scores[name]
-    x, twins = seen.people.factual[[person]], seen.people.twins[:, person]
+    rows = seen.people.encoded.some(np.array([person]))
+    x, twins = rows.factual, rows.twins[:, 0]
     state = seen.plan.states.of_codes
     own, *others = (
         view.comparison.groups[k] for k in seen.plan.groups_of(state(np.concatenate([x, twins])[:, 0]), view.comparison)

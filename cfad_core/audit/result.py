@@ -243,6 +243,12 @@ class AuditResult:
         return int(self._state_sizes.sum()) if self.view is None else sum(self.group_sizes.values())
 
     @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """(n,), where each of the people stands in the table that was audited, counted from 1."""
+        own = self.people.row
+        return (own if self.everybody is None else self.everybody.positions[own]) + 1
+
+    @property
     def group_sizes(self) -> dict[str, int]:
         """How many of them belong to each group."""
         if self.view is None:

@@ -56,6 +56,7 @@ _REQUEST = "large.json"
 _POSITIONS = "positions.npy"
 _PILOT = 20_000  # rows that roles are settled by
 _ROWS_OF_STAGE = 40_000  # that are scored in about as long as other stages take for one of their shares
+_ROW_GROUP = 20_000  # rows that are read at least, to look at some of them
 _MODELS, _STAGED = ".staged-sample", ".staged-everybody"  # the audit of the sample, and files, until all are written
 
 
@@ -212,6 +213,27 @@ def score_everybody(
     return with_everybody(result, _sum(found[place] for place in sorted(found)), known)
 
 
+def read_rows(folder: Path, name: str, first: int, count: int) -> pd.DataFrame:
+    """Of an audit in this folder, ``scores`` or ``twins`` of some rows from a position on; only these are read.
+
+    Raises
+    ------
+    InvalidArtifactError
+        If the files are missing or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    try:
+        table = ds.dataset(folder / FOLDER / name, format="parquet")
+        row = next(column for column in reversed(table.schema.names) if column.startswith("row"))
+        found = table.scanner(filter=(ds.field(row) >= first) & (ds.field(row) < first + count)).to_table()
+    except (pa.ArrowException, OSError, StopIteration) as error:
+        raise InvalidArtifactError(f"The files of all rows are missing or damaged: {error}") from error
+    rows: pd.DataFrame = found.sort_by(row).to_pandas().rename(columns={row: "row"})
+    return rows
+
+
 def _sum(parts: Iterable[Any]) -> Any:
     first, *others = parts
     for other in others:
@@ -253,4 +275,4 @@ def _write(files: PartFiles, part: Part, folder: Path) -> None:
     twins = {f"twins-{k + 1}" if several else "twins": rows for k, rows in enumerate(files.twins)}
     for name, rows in {"scores": files.scores, **twins}.items():
         with staged_file(folder / name / f"part-{part.number:05d}.parquet") as stage:
-            rows.to_parquet(stage, index=False, compression="zstd")
+            rows.to_parquet(stage, index=False, compression="zstd", row_group_size=_ROW_GROUP)

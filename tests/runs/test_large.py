@@ -27,7 +27,17 @@ from cfad_core.data.tables import Tables
 from cfad_core.evaluation.outcomes import ScoreCurve
 from cfad_core.runs import large
 from cfad_core.runs.cluster import over_parts
-from cfad_core.runs.large import FOLDER, Looked, Request, draw, load_request, look, request_of, score_everybody
+from cfad_core.runs.large import (
+    FOLDER,
+    Looked,
+    Request,
+    draw,
+    load_request,
+    look,
+    read_rows,
+    request_of,
+    score_everybody,
+)
 from tests.conftest import make_people
 from tests.runs.children import die, die_once
 
@@ -145,6 +155,21 @@ def test_files_hold_everybodys_scores_and_twins(made: Made, people: pd.DataFrame
     assert (scores["twin_twin_score"].to_numpy() == expected["twin_score_counterfactual"].to_numpy()).all()
     whole = twin_rows(result, inside).rows.reset_index(drop=True)
     pd.testing.assert_frame_equal(twins.drop(columns="row"), whole, check_dtype=False)
+
+
+def test_any_rows_can_be_looked_at(made: Made, people: pd.DataFrame) -> None:
+    result, _, sample, out = made
+    inside = people.index[people["group"] != "c"]
+    found = read_rows(out, "scores", 1_290, 25)
+    assert found["row"].tolist() == [row for row in inside if 1_290 <= row < 1_315]
+    assert len(read_rows(out, "twins", 2_999, 10)) == 1
+    assert not len(read_rows(out, "scores", 3_000, 10))
+    with pytest.raises(InvalidArtifactError, match="missing or damaged"):
+        read_rows(out / "nowhere", "scores", 0, 1)
+    drawn = result.row_numbers - 1
+    assert (drawn == sample.position[result.people.row]).all()
+    scores = pd.read_parquet(out / FOLDER / "scores").set_index("row").loc[drawn, "ae_score"]
+    assert (scores.to_numpy() == result.scores["ae"].factual).all()
 
 
 def test_it_opens_as_any_audit(made: Made) -> None:

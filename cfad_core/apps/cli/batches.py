@@ -69,7 +69,7 @@ def _audit_rows(result: AuditResult) -> list[list[str]]:
             ratio, interval = report.metrics.changing_ratio, report.changing_ratio_interval(report.threshold)
             numbers = [shown(report.metrics.flag_rate), shown(ratio), span(interval)]
             passes = _PASS[None if test is None else test.passes()]
-            rows.append(["audit", "", str(len(seen.people.row)), comparison.name, method, *numbers, passes, ""])
+            rows.append(["audit", "", str(seen.judged_people), comparison.name, method, *numbers, passes, ""])
     return rows
 
 

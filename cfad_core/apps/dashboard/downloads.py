@@ -58,7 +58,7 @@ def _judged(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
 
 def _scored(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     """The judged people with every method's scores and outcomes."""
-    columns: dict[str, object] = {"row": result.people.row + 1}
+    columns: dict[str, object] = {"row": result.row_numbers}
     for method, scores in result.scores.items():
         threshold, _ = operating_threshold(record, result, method)
         columns[f"{method}_threshold"] = np.full(len(scores.factual), threshold)
@@ -103,7 +103,7 @@ def _twins(record: AuditRecord, result: AuditResult) -> pd.DataFrame:
     parts = []
     for (comparison, _), twins in zip(result.plan.moves, people.twins, strict=True):
         rows = result.encoding.decode(twins, people.factual, judged).rows
-        first = {"row": people.row + 1}
+        first = {"row": result.row_numbers}
         if not is_simple(result.plan):
             first["moved in"] = np.full(len(rows), comparison.name, dtype=object)
         parts.append(pd.concat([pd.DataFrame(first), rows], axis=1))

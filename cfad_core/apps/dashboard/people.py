@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cfad_core.apps.dashboard.views import groups_of, view_of
 from cfad_core.audit.explanation import NOTICEABLE, Explanation, explain
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.arrays import Bools
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.formats import percent
 from cfad_core.core.markdown import as_text
 from cfad_core.data.tables import safe_for_spreadsheets
@@ -41,7 +41,7 @@ def list_people(
         wanted = wanted[np.argsort(-moves[wanted], kind="stable")]
     wanted = wanted[:_LISTED]
     columns = {
-        "row": result.people.row[wanted] + 1,
+        "row": result.row_numbers[wanted],
         view.comparison.name: np.array(view.names, dtype=object)[view.group[wanted]],
         "outcome changes": 100.0 * likely[wanted],
         "score": scores.factual[wanted],
@@ -62,11 +62,10 @@ def _of_twins(result: AuditResult, method: str, threshold: float, people: NDArra
     flagged = twins > threshold
     if len(twins) == 1:
         return {"score of the twin": twins[0], "flagged": own > threshold, "twin flagged": flagged[0]}
-    furthest = np.abs(twins - own).argmax(axis=0)
-    shown = result.people.twins[furthest, people]
+    furthest, rows = np.abs(twins - own).argmax(axis=0), result.people.encoded.some(people).twins
+    shown = rows[furthest, np.arange(len(people))]
     by_group = [  # some have a twin more than once, where others have more of them
-        dict(zip(groups_of(result, result.people.twins[:, person]), marks, strict=True))
-        for person, marks in zip(people, flagged.T, strict=True)
+        dict(zip(groups_of(result, rows[:, place]), marks, strict=True)) for place, marks in enumerate(flagged.T)
     ]
     counts = [f"{sum(marks.values())} of {len(marks)}" for marks in by_group]
     return {
@@ -87,7 +86,8 @@ def _marks(result: AuditResult, twins: Plausibility, person: int) -> str:
     found = ["; ".join(words for marked, words in marks if marked[k, person]) for k in range(len(twins.distance))]
     if len(found) == 1:
         return found[0]
-    named = dict(zip(groups_of(result, result.people.twins[:, person]), found, strict=True))
+    twin_rows = result.people.encoded.some(np.array([person])).twins[:, 0]
+    named = dict(zip(groups_of(result, twin_rows), found, strict=True))
     return "; ".join(f"{group}: {words}" for group, words in named.items() if words)
 
 
@@ -109,10 +109,16 @@ def twin_warning(result: AuditResult, person: int) -> str:
     return " ".join([*parts, "Read its score with care."]) if parts else ""
 
 
+def both_rows(result: AuditResult, person: int) -> tuple[Floats, Floats]:
+    """The encoded rows (1, d) of a person and of the twin that is shown."""
+    found = result.people.encoded.some(np.array([person]))
+    return found.factual, found.twins[0]
+
+
 def side_by_side(result: AuditResult, table: pd.DataFrame, person: int) -> pd.DataFrame:
     """Column by column: the person and their twin, in the table's own units."""
     cells = table.iloc[[int(result.people.row[person])]].reset_index(drop=True)
-    x, twin = result.people.factual[[person]], result.people.counterfactual[[person]]
+    x, twin = both_rows(result, person)
     decoded = result.encoding.decode(twin, x, cells)
     names = [*result.encoding.attribute_names, *(variable.name for variable in result.encoding.variables)]
     pairs = [(cells[name].iloc[0], decoded.rows[name].iloc[0]) for name in names]
@@ -149,7 +155,7 @@ def _text(cell: object, digits: int) -> str:
 def pair_file(result: AuditResult, table: pd.DataFrame, person: int) -> bytes:
     """The person's row and their twin's as a CSV file: put through ``score``, each gets the score that is shown."""
     cells = table.iloc[[int(result.people.row[person])]].reset_index(drop=True)
-    x, twin = result.people.factual[[person]], result.people.counterfactual[[person]]
+    x, twin = both_rows(result, person)
     rows = pd.concat([cells, result.encoding.decode(twin, x, cells).rows], ignore_index=True)
     rows.insert(0, _unused("who", rows), ["the person", "the twin"])
     return safe_for_spreadsheets(rows).to_csv(index=False).encode("utf-8-sig")
@@ -184,7 +190,7 @@ class Reasons:
 
 def reasons_of(result: AuditResult, method: str, person: int) -> Reasons | None:
     """Why the two scores are as they are; None if the detector is not saved with the audit."""
-    both = np.concatenate([result.people.factual[[person]], result.people.counterfactual[[person]]])
+    both = np.concatenate(both_rows(result, person))
     explanation = explain(result, method, both)
     if explanation is None:
         return None

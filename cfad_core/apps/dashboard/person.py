@@ -8,6 +8,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.people import (
+    both_rows,
     pair_file,
     parts_caption,
     raised_by,
@@ -40,7 +41,7 @@ def show_person(record: AuditRecord, result: AuditResult, method: str, threshold
     st.download_button(
         "Download this person and their twin (CSV)",
         pair_file(result, table, person),
-        f"{record.id}-row-{int(result.people.row[person]) + 1}.csv",
+        f"{record.id}-row-{int(result.row_numbers[person])}.csv",
         "text/csv",
         on_click="ignore",
     )
@@ -50,8 +51,7 @@ def _tiles(result: AuditResult, method: str, threshold: float, person: int) -> N
     report, scores = result.report(method), result.scores[method]
     here, there = report.flags_at(threshold)
     likely = float(report.change_probability(threshold)[person])
-    (group,) = groups_of(result, result.people.factual[[person]])
-    (other,) = groups_of(result, result.people.counterfactual[[person]])
+    (group,), (other,) = (groups_of(result, rows) for rows in both_rows(result, person))
     tiles = st.columns(5)
     tiles[0].metric(f"score as {as_text(group, 30)}", number(float(scores.factual[person])), border=True)
     tiles[1].metric(f"score as {as_text(other, 30)}", number(float(scores.counterfactual[person])), border=True)
@@ -65,7 +65,7 @@ def had_they(result: AuditResult, person: int) -> str:
     """What the person and the twin differ in, for Markdown: by name, where there is more than one other group."""
     if is_simple(result.plan):
         return otherwise(result)
-    (other,) = groups_of(result, result.people.counterfactual[[person]])
+    (other,) = groups_of(result, both_rows(result, person)[1])
     return f"had they been {as_text(other, 60)}"
 
 

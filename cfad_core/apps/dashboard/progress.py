@@ -121,7 +121,7 @@ def finished_view(record: AuditRecord) -> None:
     show_metrics(result)
     judges = "their true twins" if result.people.truth is not None else "causal models that no detector knows"
     st.caption(
-        f"{len(result.people.row):,} people judged, threshold at the {as_text(result.threshold_rule)}. "
+        f"{result.judged_people:,} people judged, threshold at the {as_text(result.threshold_rule)}. "
         f"*outcome changes*: share of people whose outcome would change, {otherwise(result)}, by {judges}."
     )
     if result.asked is not None and store().has_questions(record.id):

@@ -83,8 +83,8 @@ def choose_twin(
     view, row = view_of(seen), int(seen.people.row[person])
     if view.others == 1:
         return seen, person
-    (own,) = groups_of(seen, seen.people.factual[[person]])
-    of_twins, scores = groups_of(seen, seen.people.twins[:, person]), seen.scores[method]
+    rows, scores = seen.people.encoded.some(np.array([person])), seen.scores[method]
+    (own,), of_twins = groups_of(seen, rows.factual), groups_of(seen, rows.twins[:, 0])
     others = list(dict.fromkeys(of_twins))
     furthest = others.index(of_twins[int(np.abs(scores.twins[:, person] - scores.factual[person]).argmax())])
     other: int | None = furthest
