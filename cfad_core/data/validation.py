@@ -25,6 +25,7 @@ _MOSTLY_MISSING = 0.5
 _MIN_KNOWN = 10  # cells, so that both the rows to learn from and those to judge have some
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _MOST_NAMED = 8  # values of a group
+_FIRST = 1000  # rows that are looked at before all are, as they often show it
 _ROWS_A_VALUE = 20  # on average, for a column that determines another one exactly to mean something
 
 
@@ -89,7 +90,7 @@ def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None 
 
 def _table_findings(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Finding]:
     kept = state_codes(table, roles.groupings) != OUTSIDE
-    inside = table[kept]
+    inside = table if kept.all() else table[kept]
     return [
         *_rows_outside(table, roles, "rows"),
         *_merged(table, roles),
@@ -115,8 +116,7 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
     if count := int(kind.too_large(cells).sum()):
         message = f"Column '{name}' has {count} infinite {_cells(count)}."
         findings.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
-    distinct = cells.nunique()
-    if distinct == 1 and not missing:
+    if not missing and bool((cells == cells.iloc[0]).all()):
         message = f"Column '{name}' never changes, so it says nothing about anybody."
         findings.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
@@ -237,9 +237,11 @@ def _copies(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     if roles.label is not None:
         targets.append((matches(inside[roles.label], str(roles.anomaly)), f"the label '{roles.label}'", "label-leak"))
     for name in roles.features(inside):
-        if inside[name].nunique() * _ROWS_A_VALUE > len(inside):
+        cells = inside[name]
+        if any(part.nunique() * _ROWS_A_VALUE > len(cells) for part in (cells.head(len(cells) // 10), cells)):
             continue
-        values, _ = pd.factorize(as_texts(inside[name]))
+        texts = as_texts(cells) if cells.dtype == object else cells
+        values, _ = pd.factorize(texts, use_na_sentinel=False)
         for target, what, code in targets:
             if _determines(values, target):
                 message = f"Column '{name}' determines {what} exactly."
@@ -250,13 +252,17 @@ def _copies(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
 def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
     """Whether equal values always go with equal targets, and the targets do differ."""
     codes, targets = pd.factorize(target)
-    pairs = len(np.unique(values * np.intp(len(targets)) + codes))
-    return len(targets) > 1 and pairs == len(np.unique(values))
+    pairs = values * np.intp(len(targets)) + codes
+    if any(len(pd.unique(pairs[:rows])) > len(pd.unique(values[:rows])) for rows in (_FIRST, len(pairs))):
+        return False
+    return len(targets) > 1
 
 
 def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     columns = [*roles.sensitive_columns, *([roles.label] if roles.label else []), *roles.features(inside)]
-    count = int(inside[columns].duplicated().sum())
+    used = inside[columns]
+    most = used.head(10 * _FIRST).nunique().idxmax()  # who repeats a row repeats its cell in this column, too
+    count = int(used[used[most].duplicated(keep=False)].duplicated().sum())
     if not count:
         return []
     message = f"{count} of {len(inside)} rows repeat an earlier one in every column that is used."
