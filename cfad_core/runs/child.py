@@ -64,6 +64,20 @@ def run_in_child(
         return child.run(function, arguments, progress)
 
 
+class Deadline(Progress):
+    """Asks to stop when the time is over, or when ``inner`` does; says whether it was the time."""
+
+    def __init__(self, seconds: float, inner: Progress | None = None) -> None:
+        self._end, self._inner = time.monotonic() + seconds, inner
+        self.is_over = False
+
+    def stop_requested(self) -> bool:
+        if self._inner is not None and self._inner.stop_requested():
+            return True
+        self.is_over = self.is_over or time.monotonic() > self._end
+        return self.is_over
+
+
 class Child:
     """A process that waits for one task; it can be started ahead of it.
 
