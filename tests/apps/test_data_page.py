@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import gzip
 import io
 import os
@@ -15,6 +16,7 @@ import pandas as pd
 import psutil
 import pytest
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 from streamlit.testing.v1 import AppTest
 
 from cfad_core.apps.dashboard import uploads
@@ -87,6 +89,7 @@ def workbook(**sheets: pd.DataFrame) -> bytes:
 def test_an_upload_is_let_go_of_and_the_table_stays(home: Path) -> None:
     app = bring_table(visit("1_Data.py"), "people.csv", people(200).to_csv(index=False).encode())
     assert app.file_uploader[0].value is None  # a new widget, which holds nothing
+    assert not [one for one in gc.get_objects() if issubclass(type(one), UploadedFile) and not one.closed]
     assert "Read: people.csv" in said(app).replace("\\", "")
     assert isinstance(app.session_state["draft"].tables, MappedTable)
     assert files_left(home) == []

@@ -64,6 +64,7 @@ def upload_table() -> None:
     if file is not None:
         st.session_state[_UPLOAD] = _take(file)
         st.session_state[_TURN] = turn + 1  # a new widget, as this one would hold the file
+        del st.session_state[f"table-{turn}"]  # at once, and not when the page is there
         st.rerun()
     upload = st.session_state.get(_UPLOAD)
     if not isinstance(upload, Upload):
