@@ -238,24 +238,30 @@ def _copies(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
         targets.append((matches(inside[roles.label], str(roles.anomaly)), f"the label '{roles.label}'", "label-leak"))
     for name in roles.features(inside):
         cells = inside[name]
-        if any(part.nunique() * _ROWS_A_VALUE > len(cells) for part in (cells.head(len(cells) // 10), cells)):
+        first = _places(cells.head(_FIRST))  # they show of most columns that they determine nothing
+        likely = [entry for entry in targets if _determines(first, entry[0][:_FIRST])]
+        parts = (cells.head(len(cells) // 10), cells)  # a tenth of the rows shows it of numbers
+        if not likely or any(part.nunique() * _ROWS_A_VALUE > len(cells) for part in parts):
             continue
-        texts = as_texts(cells) if cells.dtype == object else cells
-        values, _ = pd.factorize(texts, use_na_sentinel=False)
-        for target, what, code in targets:
-            if _determines(values, target):
+        values = _places(cells)
+        for target, what, code in likely:
+            if len(pd.unique(target)) > 1 and _determines(values, target):
                 message = f"Column '{name}' determines {what} exactly."
                 findings.append(Finding(code, "warning", message, "Ignore it unless that is meant.", name, len(inside)))
     return findings
 
 
+def _places(cells: pd.Series[Any]) -> NDArray[np.intp]:
+    """A number for each value, (n,); missing cells are a value."""
+    texts = as_texts(cells) if cells.dtype == object else cells
+    return pd.factorize(texts, use_na_sentinel=False)[0]
+
+
 def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
-    """Whether equal values always go with equal targets, and the targets do differ."""
+    """Whether equal values always go with equal targets."""
     codes, targets = pd.factorize(target)
     pairs = values * np.intp(len(targets)) + codes
-    if any(len(pd.unique(pairs[:rows])) > len(pd.unique(values[:rows])) for rows in (_FIRST, len(pairs))):
-        return False
-    return len(targets) > 1
+    return len(pd.unique(pairs)) == len(pd.unique(values))
 
 
 def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
