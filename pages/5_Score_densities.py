@@ -55,7 +55,7 @@ rows = [
     {
         "method": report.label,
         "group": group,
-        "people": int(result.groups[group].sum()),
+        "people": result.group_sizes[group],
         "Kolmogorov-Smirnov": found.kolmogorov_smirnov,
         "Wasserstein": found.wasserstein,
     }

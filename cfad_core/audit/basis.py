@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import View
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.evaluation.counts import ScoreCounts
+from cfad_core.evaluation.outcomes import Tallies
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class MethodScores:
     judged : (R, k, m), of R possible twins of each judged person in each of k other groups, by causal models that the
         detector does not know: those of one model next to each other
     threshold : above which its owner flags; None: the audit's quantile of the training scores
+    counts : of everybody, where the test people are some of a table that is too large to keep all scores of; by state,
+        and by group in a view
     """
 
     train: Floats
@@ -33,6 +37,7 @@ class MethodScores:
     truth: Floats | None
     judged: Floats
     threshold: float | None = None
+    counts: ScoreCounts | None = None
 
     @property
     def counterfactual(self) -> Floats:
@@ -48,7 +53,12 @@ class MethodScores:
             truth=None if self.truth is None else self.truth[view.rows],
             judged=view.take(self.judged, judged),
             threshold=self.threshold,
+            counts=None if self.counts is None else self.counts.grouped(*view.states, len(view.names)),
         )
+
+    def counted(self, group: int | None = None) -> Tallies | None:
+        """Of everybody, or of one of the groups of a view; None where the people are all there are."""
+        return None if self.counts is None else self.counts.tallies(group)
 
 
 @dataclass(frozen=True)

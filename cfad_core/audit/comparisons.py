@@ -233,8 +233,7 @@ class View:
 
     Attributes
     ----------
-    comparison, pair : what is seen
-    is_of_one_attribute : whether the audit has no other sensitive attribute
+    plan, comparison, pair : what is seen, and of what
     rows : (v,), positions of the people who are seen
     group : (v,), the group of each among ``names``
     names : of the groups
@@ -242,9 +241,9 @@ class View:
         where others have more
     """
 
+    plan: Plan
     comparison: Comparison
     pair: Pair | None
-    is_of_one_attribute: bool
     rows: NDArray[np.intp]
     group: Codes
     names: tuple[str, ...]
@@ -254,6 +253,17 @@ class View:
     def groups(self) -> dict[str, Bools]:
         """Who of the people seen belongs to each group."""
         return {name: self.group == k for k, name in enumerate(self.names)}
+
+    @property
+    def is_of_one_attribute(self) -> bool:
+        """Whether the audit has no other sensitive attribute."""
+        return self.plan.states.attributes == 1
+
+    @cached_property
+    def states(self) -> tuple[Codes, Codes]:
+        """Which states people who are seen may be in, and the group of each among ``names``."""
+        found = view_of(self.plan, np.arange(self.plan.states.count), self.comparison, self.pair)
+        return found.rows, found.group
 
     @property
     def others(self) -> int:
@@ -311,17 +321,17 @@ class View:
 def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None = None) -> View:
     """The view of people in these states (n,)."""
     groups = plan.groups_of(state, comparison)
-    everybody, alone = np.arange(len(state)), plan.states.attributes == 1
+    everybody = np.arange(len(state))
     if comparison.is_joint:
         columns = np.full((len(state), 1), comparison.moves[0])
-        return View(comparison, None, alone, everybody, groups, comparison.groups, columns)
+        return View(plan, comparison, None, everybody, groups, comparison.groups, columns)
     if pair is not None:
         first, second = comparison.check_pair(pair)
         rows = np.flatnonzero((groups == first) | (groups == second))
         other = np.where(groups[rows] == first, second, first)
         number = other - (other > groups[rows])
         columns = np.array(comparison.moves)[number][:, None]
-        return View(comparison, pair, alone, rows, (groups[rows] == second).astype(np.intp), pair, columns)
+        return View(plan, comparison, pair, rows, (groups[rows] == second).astype(np.intp), pair, columns)
     moved = np.flatnonzero(comparison.compared.any(axis=1))  # some groups may only be compared with
     place = np.full(len(comparison.groups), -1)
     place[moved] = np.arange(len(moved))
@@ -329,4 +339,4 @@ def view_of(plan: Plan, state: Codes, comparison: Comparison, pair: Pair | None 
     own = place[groups[rows]]
     names = tuple(comparison.groups[k] for k in moved)
     columns = np.array(comparison.moves, dtype=np.intp)[comparison.numbers[groups[rows]]]
-    return View(comparison, None, alone, rows, own, names, columns)
+    return View(plan, comparison, None, rows, own, names, columns)

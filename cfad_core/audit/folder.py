@@ -21,6 +21,7 @@ from cfad_core.audit.answers import AnswerRecord
 from cfad_core.audit.basis import MethodScores
 from cfad_core.audit.checks import ModelChecks
 from cfad_core.audit.comparisons import Comparison, plan_of
+from cfad_core.audit.everybody_files import load_everybody, save_everybody
 from cfad_core.audit.notices import RESULT_CODES
 from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import PLAIN, AuditResult, People, Provenance
@@ -57,8 +58,8 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "data_digest": made.data_digest,
         "n_train": made.n_train,
         "n_train_normal": made.n_train_normal,
-        "n_test": len(result.people.row),
-        "groups": {name: suppressed_size(int(rows.sum())) for name, rows in result.groups.items()},
+        "n_test": result.judged_people,
+        "groups": {name: suppressed_size(size) for name, size in result.group_sizes.items()},
         "comparisons": [_comparison(result, one) for one in result.plan.comparisons],
         "judge": "true twins" if result.people.truth is not None else "causal models of other rows",
         "judges": result.judges,
@@ -68,6 +69,7 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "checks": result.checks[0].to_dict() if result.checks else None,
         "uncertainty": None if result.stability is None else _uncertainty(result),
         "asked": None if result.asked is None else result.asked.to_dict(),
+        "everybody": None if result.everybody is None else result.everybody.to_dict(),
         "slices": {method: found.to_dict() for method, found in result.slices.items()},
         "detector": result.settings.to_dict(),
         "notices": [finding.to_dict() for finding in result.findings],
@@ -94,7 +96,7 @@ def _comparison(result: AuditResult, comparison: Comparison) -> dict[str, Any]:
     seen = result.seen(comparison.name)
     return {
         "name": comparison.name,
-        "groups": {name: suppressed_size(int(rows.sum())) for name, rows in seen.groups.items()},
+        "groups": {name: suppressed_size(size) for name, size in seen.group_sizes.items()},
         "checks": seen.checks[0].to_dict() if seen.checks else None,
         "affected": list(result.model.affected_by([result.model.attributes[s] for s in comparison.attributes])),
         "methods": {
@@ -148,6 +150,8 @@ def save_audit(result: AuditResult, folder: Path) -> None:
         save_arrays({"people": result.people.judged, **judged}, stage / "judged.safetensors")
         train = {method: scores.train for method, scores in result.scores.items()}
         save_arrays(train, stage / "train_scores.safetensors")
+        if result.everybody is not None:
+            save_everybody(result, stage / "everybody.safetensors")
         content = summary(result) | {"judge_models": len(result.judge_models)}
         text = json.dumps(content, indent=2, allow_nan=False)
         (stage / "audit.json").write_text(text + "\n", encoding="utf-8")
@@ -249,6 +253,10 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         stability.check(len(table), len(judged.people), model.strengths()[0], methods, len(plan.moves))
     known = Surroundings(config.replace(detector=settings), {}, SharedTwins(model))
     notices = (Finding.from_dict(notice) for notice in text["notices"])
+    scores = _load_scores(folder, table, judged, text["methods"], len(plan.moves))
+    everybody = None
+    if text.get("everybody") is not None:
+        everybody, scores = load_everybody(folder / "everybody.safetensors", text["everybody"], scores)
     return AuditResult(
         roles=roles,
         config=config,
@@ -258,7 +266,8 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         detectors=_load_detectors(folder, text["methods"], known),
         plan=plan,
         people=people,
-        scores=_load_scores(folder, table, judged, text["methods"], len(plan.moves)),
+        scores=scores,
+        everybody=everybody,
         judges=judged.judges,
         checks=tuple(ModelChecks.from_dict(one) for one in _saved_checks(text)),
         stability=stability,

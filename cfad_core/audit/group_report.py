@@ -14,7 +14,7 @@ from cfad_core.core.states import Codes
 from cfad_core.evaluation.group_metrics import GroupScores, GroupTable
 from cfad_core.evaluation.interaction import Interaction, interaction
 from cfad_core.evaluation.pair_table import PairTable
-from cfad_core.evaluation.pairs import PairScores, flag_counts
+from cfad_core.evaluation.pairs import PairScores
 from cfad_core.evaluation.simultaneous import LEAST_MODELS
 
 if TYPE_CHECKING:
@@ -70,14 +70,22 @@ class GroupReport:
             return None
         counts = None
         if self.report.flag_rates_bound:
-            score = self.audit.scores[self.method].factual
-            counts = flag_counts(score, self._group, len(self.comparison.groups), threshold)
+            counts = self._metrics.flag_counts(threshold)
         return self._pairs.at(threshold, counts)
 
     @cached_property
     def _metrics(self) -> GroupScores:
-        score, seed = self.audit.scores[self.method].factual, self.audit.config.seed
-        return GroupScores(score, self.audit.people.is_anomaly, self._group, self.comparison.groups, seed)
+        scores, seed, plan, names = (
+            self.audit.scores[self.method],
+            self.audit.config.seed,
+            self.audit.plan,
+            self.comparison.groups,
+        )
+        if scores.counts is None:
+            return GroupScores(scores.factual, self.audit.people.is_anomaly, self._group, names, seed)
+        states = np.arange(plan.states.count)
+        found = scores.counts.grouped(states, plan.groups_of(states, self.comparison), len(names))
+        return found.group_scores(names, seed)
 
     def metrics_at(self, threshold: float) -> GroupTable:
         """Every metric of each group, in the world as it is."""

@@ -99,9 +99,9 @@ def named(text: object, limit: int = 40) -> str:
 
 
 def _heading(seen: AuditResult, view: View) -> str:
-    groups = [f"{named(name)} ({plain(suppressed_size(int(rows.sum())))})" for name, rows in seen.groups.items()]
+    groups = [f"{named(name)} ({plain(suppressed_size(size))})" for name, size in seen.group_sizes.items()]
     more = f" and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
-    people = len(seen.people.row)
+    people = seen.judged_people
     twins = "their true twins" if seen.people.truth is not None else "causal models that no detector knows"
     return (
         f"<h3>Audit by {named(view.comparison.name, 80)}</h3>"
@@ -183,7 +183,7 @@ def _method(seen: AuditResult, report: MethodReport) -> str:
 
 def _tiles(seen: AuditResult, report: MethodReport) -> list[str]:
     metrics, found = report.metrics, report.changing_ratio_interval(report.threshold)
-    flagged = int((report.scores.factual > report.threshold).sum())
+    flagged = report.curves.people.flagged(report.threshold)
     if report.scores.truth is not None:
         note = "by true twins"
     else:
@@ -237,7 +237,7 @@ def _pictures(seen: AuditResult, lead: MethodReport) -> str:
         for report in _leading_first(seen, lead)
     ]
     groups = suppressed(lead.metrics.groups)
-    counts = {name: int(rows.sum()) for name, rows in seen.groups.items()}
+    counts = seen.group_sizes
     rates = [
         RateRow(name, counts[name], found["flag_rate"], found["flag_rate_counterfactual"])
         for name, found in groups.items()

@@ -18,7 +18,8 @@ from cfad_core.evaluation.draws import monte_carlo_error
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Difference, Interval, Intervals, ResampledScores, difference, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate, suppressed
-from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve
+from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve, Tallies
+from cfad_core.evaluation.tally import Tally
 from cfad_core.evaluation.verdict import evidence_lines, verdict
 
 _POINTS = 201  # of a curve on the screen, fewer where there are few people
@@ -53,26 +54,32 @@ class MethodReport:
     def _train(self) -> Floats:
         return np.sort(self.scores.train)
 
-    @cached_property
-    def ascending(self) -> Floats:
-        """The people's scores, sorted."""
-        return np.sort(self.scores.factual)
+    @property
+    def people(self) -> Tally:
+        """The scores of all people."""
+        return self.curves.people.people
 
     @cached_property
     def curves(self) -> Curves:
         """The scores, sorted once: of people and of their true twins, or else of all twins that other models made."""
+        groups = self.basis.groups
+        counted = {name: self.scores.counted(k) for k, name in enumerate(groups)}
         everybody = np.ones(len(self.scores.factual), dtype=np.bool_)
-        return Curves(self._curve(everybody), {name: self._curve(rows) for name, rows in self.basis.groups.items()})
+        return Curves(
+            self._curve(everybody, self.scores.counted()),
+            {name: self._curve(rows, counted[name]) for name, rows in groups.items()},
+        )
 
-    def _curve(self, rows: Bools) -> ScoreCurve:
-        """Of some people (n,)."""
+    def _curve(self, rows: Bools, everybody: Tallies | None = None) -> ScoreCurve:
+        """Of some people (n,); of all people, if they are of a sample of them who were counted."""
         scores, labels, judged = self.scores, self.basis.is_anomaly, self.basis.judged
         is_anomaly = None if labels is None else labels[rows]
         if scores.truth is not None:
-            return ScoreCurve(scores.factual[rows], scores.truth[rows], is_anomaly)
+            return ScoreCurve(scores.factual[rows], scores.truth[rows], is_anomaly, everybody=everybody)
         place = np.cumsum(rows) - 1
         chosen = rows[judged]
-        return ScoreCurve(scores.factual[rows], scores.judged[:, :, chosen], is_anomaly, place[judged[chosen]])
+        people = place[judged[chosen]]
+        return ScoreCurve(scores.factual[rows], scores.judged[:, :, chosen], is_anomaly, people, everybody)
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -105,8 +112,8 @@ class MethodReport:
     @cached_property
     def grid(self) -> Floats:
         """The thresholds that a curve on the screen is drawn at, ascending."""
-        points = min(_POINTS, max(20, len(self.ascending) // 2))
-        return self.ascending[np.linspace(0, len(self.ascending) - 1, points).astype(np.intp)]
+        points = min(_POINTS, max(20, self.people.n // 2))
+        return self.people.at_rank(np.linspace(0, self.people.n - 1, points).astype(np.intp))
 
     @cached_property
     def quantile_curve(self) -> list[dict[str, float | None]]:
@@ -180,11 +187,10 @@ class MethodReport:
         view = self.basis.view
         if not self.flag_rates_bound or not (view.pair is not None or view.comparison.is_complete):
             return None  # bounds are about people who are compared with all groups
-        here = self.scores.factual > threshold
-        flags = [here[rows] for rows in self.basis.groups.values()]
-        if any(not len(some) for some in flags):
+        groups = self.curves.groups.values()
+        if any(not one.n for one in groups):
             return None
-        return flag_rates_bounds([float(some.mean()) for some in flags], [len(some) for some in flags])
+        return flag_rates_bounds([one.flagged(threshold) / one.n for one in groups], [one.n for one in groups])
 
     @property
     def flag_rates_bound(self) -> bool:
@@ -331,9 +337,9 @@ class MethodReport:
         """Score densities of each group and of all its twins, on shared bins: by default as many as people allow."""
         if bins is None:
             bins = int(min(100, max(12, 2 * len(self.scores.factual) ** 0.5)))  # few people make ragged lines
-        sets: dict[str, Floats] = {}
+        sets: dict[str, Floats | Tally] = {}
         for name, rows in self.basis.groups.items():
-            sets[name] = self.scores.factual[rows]
+            sets[name] = self.curves.groups[name].people
             sets[f"{name} (counterfactual)"] = self._twins_of(rows)[1].ravel()
         return score_densities(sets, bins=bins, log=log)
 

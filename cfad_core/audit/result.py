@@ -30,11 +30,13 @@ from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import AnyDetector
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.comparison import comparison_line
+from cfad_core.evaluation.counts import ScoreCounts
 from cfad_core.evaluation.intervals import Difference
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from cfad_core.audit.everybody import Everybody
     from cfad_core.audit.person import PersonExplanation
 
 PLAIN = "ae"
@@ -124,6 +126,7 @@ class AuditResult:
     slices : by method, subgroups that nobody asked for; empty in audits from before they were looked for
     asked : of an audit of a detector outside this program, how it answered
     judge_models : the causal models that judged; none in audits from before they were saved
+    everybody : the table that the people are a sample of, if they are; its scores were counted
     view : what of it is seen; None: all of it
     """
 
@@ -144,6 +147,7 @@ class AuditResult:
     slices: dict[str, MethodSlices] = field(default_factory=dict)
     asked: AnswerRecord | None = None
     judge_models: Sequence[CausalModel] = ()
+    everybody: Everybody | None = None
     view: View | None = None
 
     @cached_property
@@ -201,6 +205,34 @@ class AuditResult:
     def groups(self) -> dict[str, Bools]:
         """Which test people belong to each group."""
         return self.seen().groups if self.view is None else self.view.groups
+
+    @property
+    def _counts(self) -> ScoreCounts | None:
+        """Of everybody, where the test people are some of a larger table."""
+        return next((scores.counts for scores in self.scores.values()), None)
+
+    @property
+    def judged_people(self) -> int:
+        """How many people were scored: the test people, or all of the table that they are some of."""
+        return len(self.people.row) if self._counts is None else int(self._counts.people.sum())
+
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        """How many of them belong to each group."""
+        if self.view is None:
+            return self.seen().group_sizes
+        if self._counts is None:
+            return {name: int(rows.sum()) for name, rows in self.view.groups.items()}
+        return dict(zip(self.view.names, self._counts.people.tolist(), strict=True))
+
+    def sizes(self, comparison: Comparison) -> dict[str, int]:
+        """The same for the groups of any comparison, also for those that are compared with nobody."""
+        states = np.arange(self.plan.states.count)
+        people = np.bincount(self.plan.states.of_codes(self.people.factual[:, 0]), minlength=len(states))
+        people = people if self._counts is None else self._counts.people
+        found = np.zeros(len(comparison.groups), dtype=np.int64)
+        np.add.at(found, self.plan.groups_of(states, comparison), people)
+        return dict(zip(comparison.groups, found.tolist(), strict=True))
 
     @cached_property
     def reports(self) -> dict[str, MethodReport]:

@@ -88,6 +88,24 @@ def read_table(
     return table
 
 
+def beyond_limits(source: Path, limits: Limits | None = None) -> bool:
+    """Whether a file is too large to be read whole."""
+    limits = limits or Limits()
+    if not source.is_file():
+        return False
+    if source.stat().st_size > limits.bytes:
+        return True
+    if source.suffix.lower() != ".parquet":
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return bool(pq.read_metadata(source).num_rows > limits.rows)
+    except (pa.ArrowException, OSError):
+        return False  # whoever reads it says what is wrong
+
+
 def distinct_names(names: list[Any]) -> list[str]:
     """Names without control characters, not empty, at most 100 characters long and all different.
 
@@ -151,12 +169,12 @@ def _read_parquet(source: Path | bytes, limits: Limits, label: str) -> pd.DataFr
     with _open(source) as stream:
         file = pq.ParquetFile(stream)
         _check_shape((file.metadata.num_rows, file.metadata.num_columns), limits, label)
-        table = _plain_cells(file.read().to_pandas())
+        table = plain_cells(file.read().to_pandas())
     table.columns = pd.Index(distinct_names(list(table.columns)))
     return table.reset_index(drop=True)
 
 
-def _plain_cells(table: pd.DataFrame) -> pd.DataFrame:
+def plain_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Cells that an audit can compare: spans of time as seconds; lists, records and bytes as text."""
     plain = {}
     for position in range(table.shape[1]):

@@ -12,33 +12,37 @@ from __future__ import annotations
 import numpy as np
 
 from cfad_core.core.arrays import Floats
+from cfad_core.evaluation.tally import Tally
 
 RESAMPLES = 200
 PEOPLE = 2_500  # drawn at most, of anomalies and of normal people
 
 
-def auc_with_draws(anomalies: Floats, normal: Floats, rng: np.random.Generator) -> tuple[float | None, Floats]:
-    """Of ascending scores (a,) and (b,): AUC-ROC and its draws (200,); None and none unless there are both."""
-    if not len(anomalies) or not len(normal):
+def auc_with_draws(anomalies: Tally, normal: Tally, rng: np.random.Generator) -> tuple[float | None, Floats]:
+    """AUC-ROC and its draws (200,); None and none unless there are anomalies and normal people."""
+    if not anomalies.n or not normal.n:
         return None, np.array([])
-    below = _below(normal, anomalies)
-    above = len(anomalies) - _below(anomalies, normal)
-    auc = float(below.sum() / (len(anomalies) * len(normal)))  # sums of halves are exact
-    moved = _deviations(below / len(normal), auc, rng) + _deviations(above / len(anomalies), auc, rng)
+    below = _below(normal, anomalies.ascending)
+    above = anomalies.n - _below(anomalies, normal.ascending)
+    auc = float((below * anomalies.weights).sum() / anomalies.n / normal.n)  # sums of halves are exact
+    moved = _deviations(anomalies, below / normal.n, auc, rng) + _deviations(normal, above / anomalies.n, auc, rng)
     return auc, np.clip(auc + moved, 0.0, 1.0)
 
 
-def _below(ascending: Floats, scores: Floats) -> Floats:
+def _below(people: Tally, scores: Floats) -> Floats:
     """How many are below each score; those that tie count half."""
-    left, right = np.searchsorted(ascending, scores, "left"), np.searchsorted(ascending, scores, "right")
-    counted: Floats = (left + right) / 2.0
+    counted: Floats = (people.below(scores, "left") + people.below(scores, "right")) / 2.0
     return counted
 
 
-def _deviations(parts: Floats, auc: float, rng: np.random.Generator) -> Floats:
-    """By how much the mean of parts (n,) differs from the AUC in each draw."""
-    pool = np.concatenate([np.repeat(parts, 2), [0.0, 1.0]])  # the unknown person is half of each
-    people = min(len(parts), PEOPLE)
-    means = pool[rng.integers(0, len(pool), (RESAMPLES, people))].mean(axis=1)
-    moved: Floats = (means - auc) * np.sqrt(people / len(parts))
+def _deviations(people: Tally, parts: Floats, auc: float, rng: np.random.Generator) -> Floats:
+    """By how much the mean of the parts of people, (b,) for each of their scores, differs from the AUC in each draw."""
+    drawn = min(people.n, PEOPLE)
+    number = rng.integers(
+        0, 2 * people.n + 2, (RESAMPLES, drawn)
+    )  # everybody twice: the unknown person is half of each
+    pool = np.append(parts, [0.0, 1.0])
+    unknown = len(parts) + number - 2 * people.n
+    place = np.where(unknown < len(parts), people.place(np.minimum(number // 2, people.n - 1)), unknown)
+    moved: Floats = (pool[place].mean(axis=1) - auc) * np.sqrt(drawn / people.n)
     return moved

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cfad_core.core.arrays import Floats
+from cfad_core.evaluation.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,18 @@ class Densities:
     density: dict[str, Floats]
 
 
-def score_densities(scores: Mapping[str, Floats], *, bins: int = 100, log: bool = False) -> Densities:
+def score_densities(scores: Mapping[str, Floats | Tally], *, bins: int = 100, log: bool = False) -> Densities:
     """Densities of several sets of scores on the same bins, which cover all of them.
 
     Parameters
     ----------
-    scores : arrays by name
+    scores : by name, or counts of them
     log : bins of equal width in log score (scores of 0 fall into the first bin)
 
     Each density integrates to 1, unless its set is empty: then it is ``nan``.
     """
-    everything = np.concatenate(list(scores.values()))
+    sets = {name: some if isinstance(some, Tally) else Tally.of(some) for name, some in scores.items()}
+    everything = np.concatenate([one.ascending[one.weights > 0.0] for one in sets.values()])
     low, high = float(everything.min()), float(everything.max())
     if log:
         positive = everything[everything > 0.0]
@@ -44,7 +46,7 @@ def score_densities(scores: Mapping[str, Floats], *, bins: int = 100, log: bool 
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
     widths = np.diff(np.log10(edges) if log else edges)
-    return Densities(edges, {name: _density(values, edges, widths) for name, values in scores.items()})
+    return Densities(edges, {name: _density(one, edges, widths) for name, one in sets.items()})
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,10 @@ def distances(first: Floats, second: Floats) -> Distances:
     return Distances(float(gap.max()), float((gap[:-1] * np.diff(points)).sum()))
 
 
-def _density(values: Floats, edges: Floats, widths: Floats) -> Floats:
-    if not len(values):
+def _density(people: Tally, edges: Floats, widths: Floats) -> Floats:
+    if not people.n:
         return np.full(len(edges) - 1, np.nan)
-    ascending = np.sort(values)
-    below = np.searchsorted(ascending, edges, side="left")
-    below[0], below[-1] = 0, len(values)  # the outer bins take what rounding put beyond them
-    density: Floats = np.diff(below) / len(values) / widths
+    below = people.below(edges)
+    below[0], below[-1] = 0, people.n  # the outer bins take what rounding put beyond them
+    density: Floats = np.diff(below) / people.n / widths
     return density

@@ -29,6 +29,8 @@ from cfad_core.evaluation.auc_draws import auc_with_draws
 from cfad_core.evaluation.extremes import AgainstReference, Estimate, Spread, against_reference, estimate, spread
 from cfad_core.evaluation.intervals import ENOUGH
 from cfad_core.evaluation.metrics import CELLS, GROUP_METRICS, Rate, defined
+from cfad_core.evaluation.pairs import FlagCounts
+from cfad_core.evaluation.tally import Tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,25 +226,43 @@ class GroupScores:
             raise ValueError(f"Expected at least {ENOUGH} resamples, as 90 % intervals need; got {resamples}.")
         self.names, self.seed, self.resamples = tuple(names), seed, resamples
         self.is_labelled = is_anomaly is not None
-        median = np.median(score) if len(score) else np.nan
-        self._normal, self._anomalies = _sorted_groups(score, is_anomaly, group, len(names))
-        self._high = [
-            int(_above(normal, median) + _above(anomalies, median))
-            for normal, anomalies in zip(self._normal, self._anomalies, strict=True)
-        ]
+        self.median = float(np.median(score)) if len(score) else float("nan")
+        self.normal, self.anomalies = _sorted_groups(score, is_anomaly, group, len(names))
+
+    @staticmethod
+    def counted(
+        normal: Sequence[Tally],
+        anomalies: Sequence[Tally] | None,
+        median: float,
+        names: Sequence[str],
+        seed: int,
+        resamples: int = RESAMPLES,
+    ) -> GroupScores:
+        """Of people who were counted: of each of the groups (k,), whose median over all people is known."""
+        nobody = np.zeros(0)
+        found = GroupScores(nobody, None, nobody.astype(np.intp), names, seed, resamples)
+        found.is_labelled, found.median = anomalies is not None, median
+        found.normal, found.anomalies = list(normal), list(anomalies or [Tally(nobody)] * len(names))
+        return found
+
+    def flag_counts(self, threshold: float) -> FlagCounts:
+        """How many people each group has, and how many of them are flagged."""
+        both = list(zip(self.normal, self.anomalies, strict=True))
+        flagged = tuple(int(normal.above(threshold) + anomalies.above(threshold)) for normal, anomalies in both)
+        return FlagCounts(flagged, tuple(normal.n + anomalies.n for normal, anomalies in both))
 
     def at(self, threshold: float) -> GroupTable:
         """The table at a threshold: flagged means score > threshold."""
         return GroupTable(float(threshold), tuple(self._group(k, threshold) for k in range(len(self.names))))
 
     def _group(self, k: int, threshold: float) -> Group:
-        normal, anomalies = self._normal[k], self._anomalies[k]
-        n, rng = len(normal) + len(anomalies), np.random.default_rng([self.seed, k])
-        high = self._high[k]
+        normal, anomalies = self.normal[k], self.anomalies[k]
+        n, rng = normal.n + anomalies.n, np.random.default_rng([self.seed, k])
+        high = int(normal.above(self.median) + anomalies.above(self.median))
         values: dict[str, float | None] = {"above_median": high / n if n else None}
         draws = {"above_median": rng.binomial(n, (high + 1.0) / (n + 2.0), self.resamples) / max(n, 1)}
-        true, false = _above(anomalies, threshold), _above(normal, threshold)
-        counts = np.array([true, false, len(anomalies) - true, len(normal) - false], dtype=np.float64)
+        true, false = float(anomalies.above(threshold)), float(normal.above(threshold))
+        counts = np.array([true, false, anomalies.n - true, normal.n - false])
         unknown = np.array([0.5, 0.5, 0.5, 0.5] if self.is_labelled else [0.0, 1.0, 0.0, 1.0])
         drawn = rng.multinomial(n, (counts + unknown) / (n + 2.0), self.resamples).astype(np.float64)
         for name, rate in {"flag_rate": _FLAGGED, **(_RATES if self.is_labelled else {})}.items():
@@ -252,7 +272,7 @@ class GroupScores:
         return Group(
             name=self.names[k],
             n=n,
-            n_anomaly=len(anomalies) if self.is_labelled else None,
+            n_anomaly=anomalies.n if self.is_labelled else None,
             metrics={
                 name: estimate(values[name], known[name]) if name in known else Estimate(None) for name in COMPARED
             },
@@ -264,7 +284,7 @@ class GroupScores:
         """Of each group, with its draws; it does not depend on the threshold."""
         return [
             auc_with_draws(anomalies, normal, np.random.default_rng([self.seed, k, 1]))
-            for k, (normal, anomalies) in enumerate(zip(self._normal, self._anomalies, strict=True))
+            for k, (normal, anomalies) in enumerate(zip(self.normal, self.anomalies, strict=True))
         ]
 
 
@@ -305,20 +325,16 @@ def _check(score: Floats, is_anomaly: Bools | None, group: NDArray[np.integer], 
 
 def _sorted_groups(
     score: Floats, is_anomaly: Bools | None, group: NDArray[np.integer], count: int
-) -> tuple[list[Floats], list[Floats]]:
-    """The ascending scores of each group's normal people and of its anomalies; without labels, all are normal."""
+) -> tuple[list[Tally], list[Tally]]:
+    """The scores of each group's normal people and of its anomalies; without labels, all are normal."""
     cell = 2 * (group.astype(np.intp) + 1)
     if is_anomaly is not None:
         cell += is_anomaly
     cell = cell.astype(np.min_scalar_type(2 * count + 1))  # small numbers are sorted in linear time
     order = np.argsort(cell, kind="stable")
     ends = np.cumsum(np.bincount(cell, minlength=2 * count + 2))
-    parts = [np.sort(part) for part in np.split(score[order], ends[1:-1])[1:]]
+    parts = [Tally.of(part) for part in np.split(score[order], ends[1:-1])[1:]]
     return parts[0::2], parts[1::2]
-
-
-def _above(ascending: Floats, threshold: float) -> int:
-    return int(len(ascending) - np.searchsorted(ascending, threshold, side="right"))
 
 
 def _size(group: Group) -> int | str:

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from cfad_core.core.arrays import Bools, Floats, Rows
+from cfad_core.evaluation.tally import Tally, area_under_roc, average_precision
 
 PAPER_QUANTILES = (0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 
@@ -53,6 +54,10 @@ class Outcomes:
     macro_f1: Floats
 
 
+Tallies = tuple[Tally, Tally | None]
+"""Of people, and of the anomalies among them: None without labels."""
+
+
 class ScoreCurve:
     """Sorted scores of people and of their twins; answers for any threshold in O(log n).
 
@@ -63,61 +68,54 @@ class ScoreCurve:
         possible twins in each of k other groups
     is_anomaly : (n,), or None without labels
     people : (m,), the positions of those who have twins; by default all
+    everybody : the scores of all people, if those above are some of them
     """
 
     def __init__(
-        self, score: Floats, twins: Floats, is_anomaly: Bools | None = None, people: Rows | None = None
+        self,
+        score: Floats,
+        twins: Floats,
+        is_anomaly: Bools | None = None,
+        people: Rows | None = None,
+        everybody: Tallies | None = None,
     ) -> None:
-        self.n = len(score)
         several = twins if twins.ndim == 3 else np.atleast_2d(twins)[:, None]
         own = score if people is None else score[people]
         highest, lowest = several.max(axis=1).ravel(), several.min(axis=1).ravel()
         here = np.broadcast_to(own, (len(several), len(own))).ravel()
         up, down = highest > here, lowest < here
         self.n_twins = len(here)
-        self._factual = np.sort(score)
+        self.people, self.anomalies = (_tallies(score, is_anomaly)) if everybody is None else everybody
         self._counterfactual = np.sort(several.ravel())
         self._rising = np.sort(here[up]), np.sort(highest[up])
         self._falling = np.sort(lowest[down]), np.sort(here[down])
-        self._anomalies = None if is_anomaly is None else np.sort(score[is_anomaly])
+
+    @property
+    def n(self) -> int:
+        return self.people.n
 
     @property
     def n_anomaly(self) -> int | None:
-        return None if self._anomalies is None else len(self._anomalies)
+        return None if self.anomalies is None else self.anomalies.n
 
-    @cached_property
+    @property
     def median(self) -> float:
         """Of the people's scores; nan without people."""
-        middle = self._factual[max(0, (self.n - 1) // 2) : self.n // 2 + 1]
-        return float(middle.mean()) if self.n else float("nan")
+        return self.people.median
 
     @cached_property
     def auc_pr(self) -> float | None:
-        """Average precision, whatever the threshold; None unless there are anomalies and normal rows.
-
-        The mean over the anomalies of the precision at a threshold just below them.
-        """
-        anomalies = self._anomalies
-        if anomalies is None or len(anomalies) in (0, self.n):
-            return None
-        found = len(anomalies) - np.searchsorted(anomalies, anomalies)  # (a,), anomalies that score at least as high
-        flagged = self.n - np.searchsorted(self._factual, anomalies)
-        return float((found / flagged).mean())
+        """Average precision, whatever the threshold; None unless there are anomalies and normal rows."""
+        return None if self.anomalies is None else average_precision(self.anomalies, self.people)
 
     @cached_property
     def auc_roc(self) -> float | None:
-        """Area under the ROC curve; None unless there are anomalies and normal rows.
+        """Area under the ROC curve; None unless there are anomalies and normal rows."""
+        return None if self.anomalies is None else area_under_roc(self.anomalies, self.people)
 
-        The chance that an anomaly scores higher than a normal row; equal scores count half.
-        """
-        anomalies = self._anomalies
-        if anomalies is None or len(anomalies) in (0, self.n):
-            return None
-        below, up_to = (
-            np.searchsorted(self._factual, anomalies, side=side) - np.searchsorted(anomalies, anomalies, side=side)
-            for side in ("left", "right")
-        )  # (a,), normal rows that score lower, and those that do not score higher
-        return float((below + up_to).mean() / 2.0 / (self.n - len(anomalies)))
+    def flagged(self, threshold: float) -> int:
+        """How many people score above a threshold."""
+        return int(self.people.above(threshold))
 
     def at(self, threshold: Floats | float, median: float | None = None) -> Outcomes:
         """Outcomes at the given thresholds.
@@ -126,17 +124,17 @@ class ScoreCurve:
         """
         t = np.asarray(threshold, dtype=np.float64)
         n, twins = (float(count) if count else np.nan for count in (self.n, self.n_twins))
-        flagged = _above(self._factual, t)
-        high = _above(self._factual, np.full(t.shape, self.median if median is None else median))
+        flagged = self.people.above(t)
+        high = self.people.above(np.full(t.shape, self.median if median is None else median))
         newly_flagged = _above(self._rising[1], t) - _above(self._rising[0], t)
         newly_cleared = _above(self._falling[1], t) - _above(self._falling[0], t)
         nothing = np.full(t.shape, np.nan)
         tp = fp = fn = tn = macro_f1 = nothing
-        if self._anomalies is not None:
-            tp = _above(self._anomalies, t)
-            fp, fn = flagged - tp, len(self._anomalies) - tp
+        if self.anomalies is not None:
+            tp = self.anomalies.above(t)
+            fp, fn = flagged - tp, self.anomalies.n - tp
             tn = self.n - flagged - fn
-            if 0 < len(self._anomalies) < self.n:
+            if 0 < self.anomalies.n < self.n:
                 macro_f1 = 0.5 * (_f1(tp, fp, fn) + _f1(tn, fn, fp))
         return Outcomes(
             n=self.n,
@@ -153,6 +151,10 @@ class ScoreCurve:
             true_negative=tn,
             macro_f1=macro_f1,
         )
+
+
+def _tallies(score: Floats, is_anomaly: Bools | None) -> Tallies:
+    return Tally.of(score), None if is_anomaly is None else Tally.of(score[is_anomaly])
 
 
 def _above(ascending: Floats, threshold: Floats) -> Floats:

@@ -37,12 +37,6 @@ class FlagCounts:
         return self.flagged[group] / self.people[group]
 
 
-def flag_counts(score: Floats, group: Rows, groups: int, threshold: float) -> FlagCounts:
-    """Of people with a score (n,) and a group (n,) each."""
-    flagged, people = np.bincount(group[score > threshold], minlength=groups), np.bincount(group, minlength=groups)
-    return FlagCounts(tuple(flagged.tolist()), tuple(people.tolist()))
-
-
 def compared_with(groups: int, reference: int | None = None) -> Bools:
     """Which ordered pairs are compared, (k, k): all, or those that involve a reference group."""
     compared = ~np.eye(groups, dtype=np.bool_)

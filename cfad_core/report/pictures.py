@@ -27,7 +27,7 @@ _BINS = 48  # of densities, at most: more would not be clearer in print
 
 def sizes(audit: Subject, comparison: Comparison) -> dict[str, int]:
     """How many people each group has, of those who are moved to another one."""
-    return {name: int(rows.sum()) for name, rows in audit.report(comparison).basis.groups.items()}
+    return {name: one.n for name, one in audit.report(comparison).curves.groups.items()}
 
 
 def _shown(audit: Subject, comparison: Comparison) -> list[str]:

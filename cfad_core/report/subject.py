@@ -104,17 +104,17 @@ class Subject:
     @cached_property
     def people(self) -> int:
         """How many were judged."""
-        return len(self.result.people.row)
+        return self.result.judged_people
 
     def scores(self, method: str | None = None) -> ScoreCurve:
         """The scores of everybody who was judged, also of people whom a comparison moves to no other group."""
-        own = self.result.scores[method or self.method].factual
-        return ScoreCurve(own, own, self.result.people.is_anomaly)
+        scores = self.result.scores[method or self.method]
+        return ScoreCurve(scores.factual, scores.factual, self.result.people.is_anomaly, everybody=scores.counted())
 
     @cached_property
     def flagged(self) -> int:
         """How many people the detector flags."""
-        return int((self.result.scores[self.method].factual > self.threshold).sum())
+        return self.scores().flagged(self.threshold)
 
     @cached_property
     def flag_rate(self) -> float:
@@ -123,10 +123,7 @@ class Subject:
 
     def sizes(self, comparison: Comparison) -> dict[str, int]:
         """How many people each group has, as they are: for the program itself, not to be shown."""
-        plan = self.result.plan
-        group = plan.groups_of(plan.states.of_codes(self.result.people.factual[:, 0]), comparison)
-        found = np.bincount(group, minlength=len(comparison.groups)).tolist()
-        return dict(zip(comparison.groups, found, strict=True))
+        return self.result.sizes(comparison)
 
     def about(self, comparison: str) -> str:
         """The beginning of a sentence about one comparison, where there are several."""

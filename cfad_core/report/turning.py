@@ -205,9 +205,9 @@ def _error(found: Evidence) -> Iterator[str]:
 def _other_thresholds(audit: Subject, comparison: Comparison) -> Iterator[str]:
     """Where other shares of people are flagged: as many as scores allow, if some are equal."""
     report = audit.report(comparison)
-    if not len(report.ascending):
+    if not report.people.n:
         return
-    wanted = np.quantile(report.ascending, [1.0 - flagged for flagged in FLAGGED])
+    wanted = report.people.quantile(np.array([1.0 - flagged for flagged in FLAGGED]))
     found = report.curves.people.at(wanted)
     known = (found.flag_rate > 0.0) & ~np.isnan(found.changing_ratio)
     if not known.any():

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from cfad_core.core.errors import CfadError
 from cfad_core.runs.child import Child
+from cfad_core.runs.cluster import connect_cluster
 from cfad_core.runs.executor import Executor, watched, work_on, worker_name
 from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.store import Store
@@ -52,19 +51,3 @@ def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -
     now = str(store.get(audit).worker)
     if now.rpartition("#")[2] == sender.rpartition("#")[2]:
         store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
-
-
-def connect_cluster(address: str) -> Any:
-    """A client of the cluster whose scheduler is at this address.
-
-    Raises
-    ------
-    CfadError
-        If it cannot be reached.
-    """
-    from distributed import Client
-
-    try:
-        return Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise CfadError(f"Cannot reach the Dask scheduler at '{address}': {error}") from error

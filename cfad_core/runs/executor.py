@@ -27,6 +27,7 @@ from cfad_core.audit.run import audit_tables, stages
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
 from cfad_core.core.progress import DoneShare, Progress
 from cfad_core.runs.child import Child
+from cfad_core.runs.large import forget_request, large_stages, load_request, score_everybody
 from cfad_core.runs.model import ACTIVE, AuditRecord, Report, Status, headline
 from cfad_core.runs.store import Store
 
@@ -94,7 +95,10 @@ def perform(progress: Progress, home: str, url: str, audit: str) -> dict[str, An
                 save_pending(ask_audit(request.tables, request.roles, request.config, progress), folder)
                 return None
             result = audit_tables(request.tables, request.roles, request.config, progress)
+            if (large := load_request(folder)) is not None:
+                result = score_everybody(result, *large, folder, progress)
         save_audit(result, folder)
+        forget_request(folder)
     return headline(result)
 
 
@@ -104,7 +108,8 @@ class _Kept(Progress):
     def __init__(self, store: Store, record: AuditRecord, also: Progress | None) -> None:
         self._store, self._audit, self._worker, self._also = store, record.id, record.worker, also or Progress()
         knows_truth = "test_counterfactual" in record.tables
-        self._share, self._stage = DoneShare(stages(record.config, knows_truth=knows_truth)), ""
+        usual, everybody = stages(record.config, knows_truth=knows_truth), large_stages(store.folder(record.id))
+        self._share, self._stage = DoneShare(usual | everybody), ""
         self._written, self._beaten, self._stop = 0.0, 0.0, False
 
     def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:

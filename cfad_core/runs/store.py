@@ -53,7 +53,7 @@ class Request:
 class Store(Queue):
     """Audits that last: what people do with them. What jobs do is in ``Queue``."""
 
-    def create(
+    def create(  # noqa: PLR0913 - all but the first three by name
         self,
         tables: Tables,
         roles: ColumnRoles,
@@ -63,8 +63,13 @@ class Store(Queue):
         owner: str = "",
         source: str = "",
         parent: str | None = None,
+        prepare: Callable[[Path], None] | None = None,
     ) -> str:
         """Put an audit into the queue; returns its id. A table that is stored already is not stored again.
+
+        Parameters
+        ----------
+        prepare : called with its folder before anybody can take it from the queue
 
         Raises
         ------
@@ -72,6 +77,8 @@ class Store(Queue):
             If the table does not have these roles, the name is empty, or there is no such method.
         """
         row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
+        if prepare is not None:
+            prepare(self.folder(str(row["id"])))
         self._insert(row | {"status": "queued"}, tables)
         return str(row["id"])
 

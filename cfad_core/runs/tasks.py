@@ -67,7 +67,7 @@ def run_many(
 def _pool(workers: int, scheduler: str | None, stop: threading.Event) -> Iterator[Callable[[Task], Any]]:
     """What starts tasks, here or on a cluster."""
     if scheduler is not None:
-        from cfad_core.runs.dask import connect_cluster  # which loads all that runs audits
+        from cfad_core.runs.cluster import connect_cluster
 
         client = connect_cluster(scheduler)
         try:

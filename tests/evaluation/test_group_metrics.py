@@ -22,6 +22,7 @@ from cfad_core.evaluation.group_metrics import COMPARED, GroupScores, GroupTable
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.metrics import GROUP_METRICS, Curves, evaluate
 from cfad_core.evaluation.outcomes import ScoreCurve
+from cfad_core.evaluation.tally import Tally
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -424,7 +425,7 @@ def test_draws_of_counts_are_those_of_people() -> None:
 def test_draws_of_auc_are_those_of_people() -> None:
     rng = np.random.default_rng(2)
     anomalies, normal = np.sort(rng.normal(1.0, 1.0, 120)), np.sort(rng.normal(size=400))
-    auc, draws = auc_with_draws(anomalies, normal, np.random.default_rng(0))
+    auc, draws = auc_with_draws(Tally.of(anomalies), Tally.of(normal), np.random.default_rng(0))
     assert auc is not None
     ranked = [
         roc_auc_score(
@@ -435,7 +436,9 @@ def test_draws_of_auc_are_those_of_people() -> None:
     assert draws.mean() == pytest.approx(auc, abs=0.01)
     assert draws.std() == pytest.approx(np.std(ranked), rel=0.2)
     # what few are drawn of many spreads as if all had been
-    many, draws = auc_with_draws(np.repeat(anomalies, 100), np.repeat(normal, 100), np.random.default_rng(0))
+    many, draws = auc_with_draws(
+        Tally.of(np.repeat(anomalies, 100)), Tally.of(np.repeat(normal, 100)), np.random.default_rng(0)
+    )
     assert many == pytest.approx(auc, abs=1e-12)
     assert draws.std() == pytest.approx(np.std(ranked) / 10.0, rel=0.2)
 

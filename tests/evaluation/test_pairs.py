@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.states import States
 from cfad_core.evaluation.bounds import flag_rate_bounds, flag_rates_bounds
+from cfad_core.evaluation.group_metrics import GroupScores
 from cfad_core.evaluation.intervals import Interval, ResampledScores, draw_people, interval
 from cfad_core.evaluation.outcomes import ScoreCurve
 from cfad_core.evaluation.pair_table import AnyOther, Pair, PairTable, worst_line
-from cfad_core.evaluation.pairs import FlagCounts, PairScores, compared_with, flag_counts
+from cfad_core.evaluation.pairs import FlagCounts, PairScores, compared_with
 
 THRESHOLDS = (-9.0, -0.5, 0.0, 0.3, 1.0, 9.0)
 NAMES = ("Asian", "Black", "White", "none", "other")
@@ -520,6 +522,11 @@ def test_small_groups_are_suppressed(sizes: tuple[int, ...], hidden: tuple[int, 
 
 
 # What does not fit
+
+
+def flag_counts(score: Floats, group: Rows, groups: int, threshold: float) -> FlagCounts:
+    names = [str(k) for k in range(groups)]
+    return GroupScores(score, None, group, names, seed=0).flag_counts(threshold)
 
 
 def test_flag_counts_by_hand() -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.asked import add_asked, ask_for_folder, ask_for_saved, asked_by, finish_audit
 from cfad_core.apps.cli.jobs import run_job
-from cfad_core.apps.cli.options import Commands, add_methods, add_roles, add_settings, add_table
+from cfad_core.apps.cli.large import audit_large, is_large
+from cfad_core.apps.cli.options import Commands, add_large, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
 from cfad_core.apps.cli.plans import add_plan, check_plan, plan_audit
 from cfad_core.apps.cli.sensitive import typed_attributes
@@ -53,6 +54,7 @@ def add_to(commands: Commands) -> None:
     target = audit.add_mutually_exclusive_group()
     target.add_argument("--out", type=Path, metavar="DIR", help="folder to write the audit to")
     target.add_argument("--save", metavar="NAME", help="keep it among the saved audits instead, under this name")
+    add_large(audit)
     add_plan(audit)
 
 
@@ -153,6 +155,11 @@ def _audit_table(options: argparse.Namespace) -> None:
     asked = asked_by(options)
     if options.out is not None:
         check_folder(options.out)
+    if is_large(options):
+        with TerminalProgress() as progress:
+            large, place, remarks = audit_large(options, asked, progress)
+        print("\n".join([summary(large), *remarks, f"\nThe audit is {place}."]))
+        return
     test, truth = (None if path is None else read_table(path) for path in (options.test, options.test_counterfactual))
     table = read_table(options.table, sheet=options.sheet)
     roles, config, remarks = settings_of(options, table, asked)

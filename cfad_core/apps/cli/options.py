@@ -21,6 +21,18 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sheet", metavar="NAME", help="of an Excel file; the first one by default")
 
 
+def add_large(parser: argparse.ArgumentParser) -> None:
+    """For tables that are too large for memory."""
+    large = parser.add_argument_group(
+        "tables beyond memory",
+        "TABLE may be a folder of Parquet files, or a file of any size: some rows are drawn and audited, and all are "
+        "scored, part by part, on a Dask cluster.",
+    )
+    large.add_argument("--scheduler", metavar="ADDRESS", help="of the cluster; by default it is this machine")
+    large.add_argument("--workers", type=int, metavar="N", help="on this machine; one for each core by default")
+    large.add_argument("--draw", type=int, metavar="ROWS", help="how many rows to draw; by default 100,000 or more")
+
+
 def add_roles(parser: argparse.ArgumentParser) -> None:
     add_sensitive(parser)
     parser.add_argument("--label", metavar="COL", help="the column that says who is an anomaly")

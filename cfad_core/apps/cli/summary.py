@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from cfad_core.apps.cli.group_summary import groups_with_intervals, impact_ratios, interactions, pairs, slices
 from cfad_core.apps.cli.output import aligned, interval_kind, shown, span
 from cfad_core.audit.comparisons import Comparison
@@ -23,7 +21,7 @@ def people(result: AuditResult) -> str:
     """Who was judged, and what the sensitive attributes affect."""
     counts = [_sizes(result, one) for one in result.plan.comparisons if not one.is_joint]
     among = "" if len(counts) > 1 else f" ({counts[0]})"
-    lines = [f"{len(result.people.row)} people judged{among}, threshold = {result.threshold_rule}."]
+    lines = [f"{result.judged_people} people judged{among}, threshold = {result.threshold_rule}."]
     for name, sizes in zip(result.model.attributes, counts, strict=True):
         affected = result.model.affected_by([name])
         who = f"'{name}'" if len(counts) == 1 else f"'{name}' ({sizes})"
@@ -36,9 +34,7 @@ def people(result: AuditResult) -> str:
 
 def _sizes(result: AuditResult, comparison: Comparison) -> str:
     """How many people are in each group."""
-    state = result.plan.states.of_codes(result.people.factual[:, 0])
-    counts = np.bincount(result.plan.groups_of(state, comparison), minlength=len(comparison.groups))
-    return ", ".join(f"{count} '{name}'" for name, count in zip(comparison.groups, counts, strict=True))
+    return ", ".join(f"{count} '{name}'" for name, count in result.sizes(comparison).items())
 
 
 def methods(result: AuditResult) -> str:

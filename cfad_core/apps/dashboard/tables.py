@@ -120,7 +120,7 @@ def interval_kind(result: AuditResult) -> str:
 
 def kept_here(name: str, result: AuditResult) -> DeltaGenerator:
     """A place for a table or a chart about groups: without a download button if one of them is too small for that."""
-    small = any(0 < int(rows.sum()) < SMALLEST_GROUP for rows in result.groups.values())
+    small = any(0 < size < SMALLEST_GROUP for size in result.group_sizes.values())
     return st.container(key=f"kept-here-{name}") if small else st.container()
 
 

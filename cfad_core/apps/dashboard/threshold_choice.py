@@ -36,14 +36,14 @@ def choose(record: AuditRecord, result: AuditResult) -> ChosenThreshold:
         if by == "score":
             return _by_score(report, report.threshold if before is None else before.value, key)
         if by == "investigations":
-            usual = round(len(report.ascending) * (1.0 - result.config.quantile))
+            usual = round(report.people.n * (1.0 - result.config.quantile))
             return _by_investigations(report, usual if before is None else before.count or 0, key)
         share = None if before is None else before.quantile
         return _by_quantile(report, result.config.quantile if share is None else share, key)
 
 
 def _by_score(report: MethodReport, first: float, key: str) -> ChosenThreshold:
-    low, high = float(report.ascending[0]), float(np.quantile(report.ascending, 0.99))
+    low, high = report.people.quantile(np.array([0.0, 0.99])).tolist()
     if high <= low:  # all scores are the same
         return ChosenThreshold(report.method, "score", low)
     value = st.slider(
@@ -59,9 +59,9 @@ def _by_score(report: MethodReport, first: float, key: str) -> ChosenThreshold:
 
 
 def _by_investigations(report: MethodReport, first: int, key: str) -> ChosenThreshold:
-    total = len(report.ascending)
+    total = report.people.n
     count = int(st.number_input("How many people can be investigated", 0, total, min(total, first), key=f"n-{key}"))
-    return ChosenThreshold(report.method, "investigations", threshold_for(report.ascending, count), count=count)
+    return ChosenThreshold(report.method, "investigations", threshold_for(report.people, count), count=count)
 
 
 def _by_quantile(report: MethodReport, first: float, key: str) -> ChosenThreshold:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.outcomes import Outcomes
+from cfad_core.evaluation.tally import Tally
 
 
-def threshold_for(ascending: Floats, flagged: int) -> float:
+def threshold_for(people: Tally, flagged: int) -> float:
     """The threshold that flags this many people (fewer, where scores tie)."""
     if flagged <= 0:
-        return float(ascending[-1])
-    if flagged >= len(ascending):
-        return float(np.nextafter(ascending[0], -np.inf))
-    return float(ascending[len(ascending) - flagged - 1])
+        return float(people.at_rank(np.array(people.n - 1)))
+    if flagged >= people.n:
+        return float(np.nextafter(people.at_rank(np.array(0)), -np.inf))
+    return float(people.at_rank(np.array(people.n - flagged - 1)))
 
 
 def confusion(found: Outcomes) -> pd.DataFrame:
