@@ -42,7 +42,7 @@ if now is None or now.roles is None:
     st.page_link(frame.DATA, label="Go to Data")
     st.stop()
 st.caption(
-    f"{as_text(now.source)}: {len(now.table):,} rows · sensitive: {as_text(now.roles.sensitive_name)} · "
+    f"{as_text(now.source)}: {now.rows:,} rows · sensitive: {as_text(now.roles.sensitive_name)} · "
     + (f"anomaly: {as_text(now.roles.label)} is {as_text(now.roles.anomaly)}" if now.roles.label else "no labels")
 )
 name, config = settings(now)

@@ -84,7 +84,7 @@ def settle(column: pd.Series[Any], asked: Attribute) -> Attribute:
 
 def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
     """Every value that many people have is a group, the most frequent first; the rarer ones are taken together."""
-    counts = _called(column, asked.merged).value_counts()
+    counts = _called(column, asked.merged)
     counts = counts.sort_index().sort_values(ascending=False, kind="stable")  # whatever the order of the rows
     own = [str(name) for name in counts.index if name in asked.merged or counts[name] >= _OWN_GROUP]
     if len(own) < 2:  # of few people
@@ -104,14 +104,14 @@ def _own_groups(column: pd.Series[Any], asked: Attribute) -> Attribute:
 
 
 def _called(column: pd.Series[Any], merged: Mapping[str, tuple[str, ...]]) -> pd.Series[Any]:
-    """What the known cells of a column read, or the merged group that they belong to."""
-    known = column.dropna()
-    distinct = pd.Series(known.unique())
+    """By what its known cells read, or by the merged group that they belong to, how many a column has."""
+    counts = column.dropna().value_counts()
+    distinct = pd.Series(counts.index)
     names = distinct.map(str)
     for name, values in merged.items():
         for value in values:
             names[matches(distinct, value)] = name
-    return known.map(dict(zip(distinct, names, strict=True)))
+    return pd.Series(counts.to_numpy()).groupby(names.to_numpy()).sum()
 
 
 def attribute_findings(column: pd.Series[Any], asked: Attribute) -> list[Finding]:

@@ -13,11 +13,15 @@ from cfad_core.core.arrays import Bools, Floats
 MISSING = "(missing)"
 DAY = 86_400.0  # seconds
 MICROSECOND = 1e-6  # seconds; the finest that is read of a date
+_FIRST = 200  # cells that are looked at before all are
 _LARGEST = 1e100  # beyond, a number is as good as infinite: its square is not one any more
 
 
 def as_numbers(cells: pd.Series[Any]) -> Floats:
     """Numbers; missing cells and those that hold no number are nan."""
+    if isinstance(cells.dtype, pd.StringDtype):  # a text is read once, however many cells have it
+        places, texts = pd.factorize(cells)
+        return np.append(as_numbers(pd.Series(texts, dtype=object)), np.nan)[places]
     return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
 
 
@@ -69,7 +73,9 @@ def holds_numbers(cells: pd.Series[Any]) -> bool:
     if pd.api.types.is_numeric_dtype(cells):
         return True
     known = cells.dropna()
-    return len(known) > 0 and bool(pd.to_numeric(known, errors="coerce").notna().all())
+    if np.isnan(as_numbers(known.head(_FIRST))).any():  # most texts show it at once
+        return False
+    return len(known) > 0 and not bool(np.isnan(as_numbers(known)).any())
 
 
 def holds_dates(cells: pd.Series[Any]) -> bool:
@@ -77,7 +83,9 @@ def holds_dates(cells: pd.Series[Any]) -> bool:
     if pd.api.types.is_datetime64_any_dtype(cells):
         return True
     known = cells.dropna()
-    sample = known.astype(str).head(200)
+    sample = known.head(_FIRST).astype(str)
     if not len(sample) or not sample.str.match(r"^\d{4}-\d{2}-\d{2}").all():
         return False
+    if isinstance(known.dtype, pd.StringDtype):
+        known = pd.Series(known.unique())
     return bool(as_dates(known).notna().all())

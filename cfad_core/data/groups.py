@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cfad_core.core.states import Codes
 
 _MAX_LISTED = 8
+_MANY_CELLS = 1000
 OUTSIDE = -1  # the code of a cell of no group
 
 
@@ -80,6 +81,11 @@ def band_names(cuts: Sequence[float]) -> tuple[str, ...]:
 
 def matches(column: pd.Series[Any], text: str) -> NDArray[np.bool_]:
     """Which cells read as the text, or are the number it spells."""
+    if (
+        column.dtype != object and len(column) > _MANY_CELLS
+    ):  # a value is read once; objects may be equal, yet read differently
+        places, distinct = pd.factorize(column)
+        return np.append(matches(pd.Series(distinct, dtype=object).infer_objects(), text), False)[places]
     same: NDArray[np.bool_] = (column.astype(str) == text).to_numpy(dtype=np.bool_) & column.notna().to_numpy(np.bool_)
     try:
         wanted = float(text)

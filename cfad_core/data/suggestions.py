@@ -188,22 +188,42 @@ def _reason_to_ignore(cells: pd.Series[Any], kind: str) -> str:
         return "has no values"
     if kind == "date":
         return "is a date"
-    counts = as_texts(known).value_counts()
-    if len(counts) == 1:
+    usual, rows = _in_most_rows(known)
+    if rows == len(known):
         return "has one value only"
-    if len(known) >= 1 / (1 - _NEARLY_CONSTANT) and counts.iloc[0] >= _NEARLY_CONSTANT * len(known):
-        return f"is '{str(counts.index[0])[:40]}' in {counts.iloc[0] / len(known):.1%} of the rows"
-    if kind == "category" and len(counts) > MAX_LEVELS:
-        if len(counts) > _MOSTLY_DISTINCT * len(known):
-            return f"is a name or free text ({len(counts)} different values)"
+    if len(known) >= 1 / (1 - _NEARLY_CONSTANT) and rows >= _NEARLY_CONSTANT * len(known):
+        return f"is '{usual[:40]}' in {rows / len(known):.1%} of the rows"
+    if kind == "category" and (distinct := _distinct(known)) > MAX_LEVELS:
+        if distinct > _MOSTLY_DISTINCT * len(known):
+            return f"is a name or free text ({distinct} different values)"
         if as_texts(known.head(1000)).str.len().mean() > _LONG_TEXT:
             return "is free text"
-    if kind == "number" and len(counts) == len(known) > 1:
-        numbers = np.sort(as_numbers(known))
-        whole = bool((numbers == np.rint(numbers)).all())
-        if whole and (_words(str(cells.name)) & set(_IDENTIFIER) or bool((np.diff(numbers) == 1.0).all())):
-            return "is an identifier: a different whole number in every row"
-    return ""
+    return "is an identifier: a different whole number in every row" if kind == "number" and _counts_up(known) else ""
+
+
+def _in_most_rows(known: pd.Series[Any]) -> tuple[str, int]:
+    """The value that more than half of the cells have, as text, and how many; any value if none has so many."""
+    if known.dtype != object and pd.api.types.is_numeric_dtype(known):
+        cells = known.to_numpy()
+        usual = np.partition(cells, len(cells) // 2)[len(cells) // 2]  # it must be the middle one, then
+        return str(known.dtype.type(usual)), int((cells == usual).sum())
+    counts = (as_texts(known) if known.dtype == object else known).value_counts()
+    return str(counts.index[0]), int(counts.iloc[0])
+
+
+def _distinct(known: pd.Series[Any]) -> int:
+    """How many different texts there are."""
+    return int((as_texts(known) if known.dtype == object else known).nunique())
+
+
+def _counts_up(known: pd.Series[Any]) -> bool:
+    """Whether every cell has a whole number of its own, by name an identifier or one after the other."""
+    named = bool(_words(str(known.name)) & set(_IDENTIFIER))
+    for cells in (known.head(1000), known):  # the first ones often show that it has not
+        numbers = np.sort(as_numbers(cells))
+        if not (numbers == np.rint(numbers)).all() or not (np.diff(numbers) > 0.0).all():
+            return False
+    return named or bool((np.diff(numbers) == 1.0).all())
 
 
 def _by_name(table: pd.DataFrame, words: tuple[tuple[str, ...], ...], taken: dict[str, str], fits: Any) -> str | None:

@@ -18,6 +18,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 PARTS = ("table", "test", "test_counterfactual")
+FIRST = 50  # rows that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,20 @@ class Tables:
         return {part: frame for part, frame in every.items() if frame is not None}
 
     @property
+    def rows(self) -> int:
+        """Of ``table``."""
+        return len(self.table)
+
+    @property
+    def first(self) -> pd.DataFrame:
+        """The first rows of ``table``, to be shown; its columns."""
+        return self.table.head(FIRST)
+
+    def column(self, name: str) -> pd.Series[Any]:
+        """One column of ``table``."""
+        return self.table[name]
+
+    @property
     def digests(self) -> dict[str, str]:
         """``digest`` of each table, by its part."""
         return dict(self._digests[0])
@@ -88,6 +103,56 @@ class Tables:
         """Write one of the tables to a Parquet file, whole or not at all."""
         arrow = self._arrow.pop(part, None)  # it is written once, and takes as much room as the table
         _write_arrow(_to_arrow(self.frames[part]) if arrow is None else arrow, path)
+
+
+class MappedTable(Tables):
+    """One table in an Arrow file that is mapped into memory, as ``write_mapped`` wrote it.
+
+    Pages of the file are read when they are needed, and are the system's to forget again: however large the table is,
+    it takes hardly any memory of this process. Frames are made when they are asked for, and not kept; most of their
+    columns are the mapped file itself. On Linux and macOS the file can be removed as soon as it is mapped.
+    """
+
+    def __init__(self, path: Path, known: tuple[Mapping[str, str], str] | None = None) -> None:
+        import pyarrow as pa
+
+        mapped = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        object.__setattr__(self, "_arrow", {"table": mapped})
+        object.__setattr__(self, "_known", known)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The whole table, made anew each time."""
+        return _to_frame(self._arrow["table"])
+
+    @property
+    def rows(self) -> int:
+        return int(self._arrow["table"].num_rows)
+
+    @property
+    def first(self) -> pd.DataFrame:
+        return _to_frame(self._arrow["table"].slice(0, FIRST))
+
+    def column(self, name: str) -> pd.Series[Any]:
+        return _to_frame(self._arrow["table"].select([name]))[name]
+
+    def save(self, part: str, path: Path) -> None:
+        _write_arrow(self._arrow[part], path)
+
+
+def write_mapped(table: pd.DataFrame, path: Path) -> None:
+    """Write a table for ``MappedTable``, in types that last."""
+    import pyarrow as pa
+
+    arrow = _to_arrow(table).combine_chunks()  # a column in one piece needs no copy
+    with pa.OSFile(str(path), "wb") as stream, pa.ipc.new_file(stream, arrow.schema) as writer:
+        writer.write_table(arrow)
+
+
+def _to_frame(table: Any) -> pd.DataFrame:
+    """An Arrow table in pandas' types, without a copy where that can be."""
+    frame: pd.DataFrame = table.to_pandas(split_blocks=True)
+    return frame
 
 
 def save_parquet(table: pd.DataFrame, path: Path) -> None:

@@ -25,6 +25,7 @@ _MOSTLY_MISSING = 0.5
 _MIN_KNOWN = 10  # cells, so that both the rows to learn from and those to judge have some
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _MOST_NAMED = 8  # values of a group
+_FIRST = 1000  # rows that are looked at before all are, as they often show it
 _ROWS_A_VALUE = 20  # on average, for a column that determines another one exactly to mean something
 
 
@@ -89,7 +90,7 @@ def validate(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None 
 
 def _table_findings(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame | None) -> list[Finding]:
     kept = state_codes(table, roles.groupings) != OUTSIDE
-    inside = table[kept]
+    inside = table if kept.all() else table[kept]
     return [
         *_rows_outside(table, roles, "rows"),
         *_merged(table, roles),
@@ -115,8 +116,7 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
     if count := int(kind.too_large(cells).sum()):
         message = f"Column '{name}' has {count} infinite {_cells(count)}."
         findings.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
-    distinct = cells.nunique()
-    if distinct == 1 and not missing:
+    if not missing and bool((cells == cells.iloc[0]).all()):
         message = f"Column '{name}' never changes, so it says nothing about anybody."
         findings.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
@@ -237,26 +237,38 @@ def _copies(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     if roles.label is not None:
         targets.append((matches(inside[roles.label], str(roles.anomaly)), f"the label '{roles.label}'", "label-leak"))
     for name in roles.features(inside):
-        if inside[name].nunique() * _ROWS_A_VALUE > len(inside):
+        cells = inside[name]
+        first = _places(cells.head(_FIRST))  # they show of most columns that they determine nothing
+        likely = [entry for entry in targets if _determines(first, entry[0][:_FIRST])]
+        parts = (cells.head(len(cells) // 10), cells)  # a tenth of the rows shows it of numbers
+        if not likely or any(part.nunique() * _ROWS_A_VALUE > len(cells) for part in parts):
             continue
-        values, _ = pd.factorize(as_texts(inside[name]))
-        for target, what, code in targets:
-            if _determines(values, target):
+        values = _places(cells)
+        for target, what, code in likely:
+            if len(pd.unique(target)) > 1 and _determines(values, target):
                 message = f"Column '{name}' determines {what} exactly."
                 findings.append(Finding(code, "warning", message, "Ignore it unless that is meant.", name, len(inside)))
     return findings
 
 
+def _places(cells: pd.Series[Any]) -> NDArray[np.intp]:
+    """A number for each value, (n,); missing cells are a value."""
+    texts = as_texts(cells) if cells.dtype == object else cells
+    return pd.factorize(texts, use_na_sentinel=False)[0]
+
+
 def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
-    """Whether equal values always go with equal targets, and the targets do differ."""
+    """Whether equal values always go with equal targets."""
     codes, targets = pd.factorize(target)
-    pairs = len(np.unique(values * np.intp(len(targets)) + codes))
-    return len(targets) > 1 and pairs == len(np.unique(values))
+    pairs = values * np.intp(len(targets)) + codes
+    return len(pd.unique(pairs)) == len(pd.unique(values))
 
 
 def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     columns = [*roles.sensitive_columns, *([roles.label] if roles.label else []), *roles.features(inside)]
-    count = int(inside[columns].duplicated().sum())
+    used = inside[columns]
+    most = used.head(10 * _FIRST).nunique().idxmax()  # who repeats a row repeats its cell in this column, too
+    count = int(used[used[most].duplicated(keep=False)].duplicated().sum())
     if not count:
         return []
     message = f"{count} of {len(inside)} rows repeat an earlier one in every column that is used."

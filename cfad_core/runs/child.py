@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -64,6 +65,20 @@ def run_in_child(
         return child.run(function, arguments, progress)
 
 
+class Deadline(Progress):
+    """Asks to stop when the time is over, or when ``inner`` does; says whether it was the time."""
+
+    def __init__(self, seconds: float, inner: Progress | None = None) -> None:
+        self._end, self._inner = time.monotonic() + seconds, inner
+        self.is_over = False
+
+    def stop_requested(self) -> bool:
+        if self._inner is not None and self._inner.stop_requested():
+            return True
+        self.is_over = self.is_over or time.monotonic() > self._end
+        return self.is_over
+
+
 class Child:
     """A process that waits for one task; it can be started ahead of it.
 
@@ -77,6 +92,7 @@ class Child:
     def __init__(self, threads: int | None = None, warm: Sequence[str] = (), folder: Path | None = None) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
         self._process = _start(threads, warm, self._log, folder)
+        self._listener: threading.Thread | None = None
 
     def __enter__(self) -> Child:
         return self
@@ -87,6 +103,8 @@ class Child:
     def close(self) -> None:
         """End it, whatever it does."""
         self._process.kill()
+        if self._listener is not None:
+            self._listener.join(timeout=_GRACE)  # it hears the end of what is said, and must not read what is closed
         with self._process:  # closes its pipes and waits
             pass
         self._log.close()
@@ -99,7 +117,8 @@ class Child:
     def run(self, function: str, arguments: Mapping[str, Any], progress: Progress | None = None) -> Any:
         """As ``run_in_child``."""
         lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(self._process.stdout, lines), daemon=True).start()
+        self._listener = threading.Thread(target=_read, args=(self._process.stdout, lines), daemon=True)
+        self._listener.start()
         _tell(self._process, {"function": function, "arguments": arguments})
         return _watch(self._process, lines, progress or Progress(), self._log)
 
@@ -154,8 +173,9 @@ def _start(threads: int | None, warm: Sequence[str], log: IO[bytes], folder: Pat
 
 
 def _read(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
-    while line := stream.readline(_LONGEST):
-        lines.put(line)
+    with suppress(ValueError):  # closed while it listened: nobody waits for more
+        while line := stream.readline(_LONGEST):
+            lines.put(line)
     lines.put(None)
 
 

@@ -17,7 +17,8 @@ import platform
 import socket
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from cfad_core.core.errors import InvalidConfigError
@@ -122,26 +123,55 @@ def _machine() -> _Machine:
     return _MACHINES[name]
 
 
+def limit_memory_and_time(*, seconds: float, megabytes: int) -> None:
+    """Let this process use so much and no more; it can still do everything. A system without such limits sets none.
+
+    Parameters
+    ----------
+    seconds : as in ``limit_process``
+    megabytes : of memory of its own (files that it maps do not count), and of each file that it writes
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    most = megabytes * 2**20
+    wanted = {resource.RLIMIT_DATA: (most, most), resource.RLIMIT_FSIZE: (most, most)}
+    with suppress(OSError, ValueError):
+        _set(wanted | _time(seconds))
+
+
 def _limit_resources(seconds: float, megabytes: int) -> None:
     import resource
 
-    spent = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    cpu = math.ceil(spent + seconds)
+    most = megabytes * 2**20
     wanted = {
-        resource.RLIMIT_AS: (megabytes * 2**20, megabytes * 2**20),
-        resource.RLIMIT_CPU: (cpu, cpu + 1),  # a signal with a name of its own first
+        resource.RLIMIT_AS: (most, most),
         resource.RLIMIT_FSIZE: (0, 0),
-        resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
     }
     try:
-        for kind, (soft, hard) in wanted.items():
-            most = resource.getrlimit(kind)[1]
-            if most != resource.RLIM_INFINITY:
-                soft, hard = min(soft, most), min(hard, most)
-            resource.setrlimit(kind, (soft, hard))
+        _set(wanted | _time(seconds))
     except (OSError, ValueError) as error:
         raise InvalidConfigError(f"This system does not let a process limit itself ({error}). {OTHER_WAY}") from error
+
+
+def _time(seconds: float) -> dict[int, tuple[int, int]]:
+    """The limit of processor time from now on, and none of what a crash leaves behind."""
+    import resource
+
+    cpu = math.ceil(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) + seconds)
+    return {resource.RLIMIT_CPU: (cpu, cpu + 1), resource.RLIMIT_CORE: (0, 0)}  # a signal with a name of its own first
+
+
+def _set(wanted: Mapping[int, tuple[int, int]]) -> None:
+    import resource
+
+    for kind, (soft, hard) in wanted.items():
+        most = resource.getrlimit(kind)[1]
+        if most != resource.RLIM_INFINITY:
+            soft, hard = min(soft, most), min(hard, most)
+        resource.setrlimit(kind, (soft, hard))
 
 
 def _program(machine: _Machine) -> list[Instruction]:

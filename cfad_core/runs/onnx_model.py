@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import signal
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import AuditCancelled, InvalidArtifactError, WorkerDied
 from cfad_core.core.progress import Progress
-from cfad_core.runs.child import run_in_child
+from cfad_core.runs.child import Deadline, run_in_child
 from cfad_core.runs.limits import OTHER_WAY
 from cfad_core.runs.onnx_file import MOST_BYTES
 from cfad_core.runs.onnx_use import ModelForm, OnnxUse, pack_columns
@@ -118,24 +117,10 @@ def _understand(answer: Any, rows: int) -> Floats:
     return scores
 
 
-class _Deadline(Progress):
-    """Stops the work when its time is over, and says whether it was."""
-
-    def __init__(self, seconds: float, inner: Progress | None) -> None:
-        self._end, self._inner = time.monotonic() + seconds, inner
-        self.is_over = False
-
-    def stop_requested(self) -> bool:
-        if self._inner is not None and self._inner.stop_requested():
-            return True
-        self.is_over = self.is_over or time.monotonic() > self._end
-        return self.is_over
-
-
 def _run(function: str, arguments: Mapping[str, Any], folder: Path, progress: Progress | None) -> Any:
     """Do it in a child, in time."""
     seconds = float(arguments["seconds"])
-    deadline = _Deadline(seconds, progress)
+    deadline = Deadline(seconds, progress)
     try:
         return run_in_child(f"cfad_core.runs.onnx_child:{function}", arguments, deadline, threads=1, folder=folder)
     except AuditCancelled:

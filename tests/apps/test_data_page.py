@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+import gzip
+import io
+import os
+import signal
 from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
+import pandas as pd
+import psutil
 import pytest
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.testing.v1 import AppTest
 
+from cfad_core.apps.dashboard import uploads
 from cfad_core.apps.dashboard.roles_editor import merge_alike
 from cfad_core.data import roles as roles_module
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
-from cfad_core.data.tables import Tables
+from cfad_core.data.tables import MappedTable, Tables
+from cfad_core.runs.reading import Bounds
 from tests.apps.pages import (
     HOSTILE,
     button,
     people,
     press,
     said,
+    type_into,
     visit,
 )
 
@@ -52,6 +65,131 @@ def test_bad_uploads(home: Path, name: str, content: bytes, message: str) -> Non
     assert message in app.error[0].value.replace("\\", "")
 
 
+def files_left(home: Path) -> list[str]:
+    """What lies in the folder of uploads, but for locks."""
+    return sorted(
+        path.name for path in (home / "uploads").rglob("*") if path.is_file() and not path.name.startswith(".")
+    )
+
+
+def bring_table(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+    assert not app.exception, app.exception
+    return app
+
+
+def workbook(**sheets: pd.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    with pd.ExcelWriter(stream, engine="openpyxl") as book:
+        for name, sheet in sheets.items():
+            sheet.to_excel(book, sheet_name=name, index=False)
+    return stream.getvalue()
+
+
+def test_an_upload_is_let_go_of_and_the_table_stays(home: Path) -> None:
+    app = bring_table(visit("1_Data.py"), "people.csv", people(200).to_csv(index=False).encode())
+    assert app.file_uploader[0].value is None  # a new widget, which holds nothing
+    assert not [one for one in gc.get_objects() if issubclass(type(one), UploadedFile) and not one.closed]
+    assert "Read: people.csv" in said(app).replace("\\", "")
+    assert isinstance(app.session_state["draft"].tables, MappedTable)
+    assert files_left(home) == []
+    digest = app.session_state["draft"].tables.digest
+    app.run()
+    assert "200 rows, 7 columns" in said(app).replace("\\", "")
+    app.switch_page("pages/2_Train.py").run()
+    app.switch_page("pages/1_Data.py").run()
+    assert app.session_state["draft"].tables.digest == digest
+    assert "Read: people.csv" in said(app).replace("\\", "")
+    app.selectbox[0].set_value("Synthetic, with known counterfactuals").run()
+    press(app, "Use this data set")
+    assert "people.csv" not in said(app).replace("\\", "")
+    assert app.session_state["draft"].source == "synthetic people"
+
+
+def test_a_bad_file_takes_the_place_of_a_good_one(home: Path) -> None:
+    app = bring_table(visit("1_Data.py"), "people.csv", people(200).to_csv(index=False).encode())
+    bring_table(app, "t.csv", b"a,b\n")
+    assert "has a header but no rows" in app.error[0].value.replace("\\", "")
+    assert "draft" not in app.session_state
+    app.run()
+    assert "has a header but no rows" in app.error[0].value.replace("\\", "")
+    bring_table(app, "people.csv", people(150).to_csv(index=False).encode())
+    assert not app.error
+    assert "150 rows, 7 columns" in said(app).replace("\\", "")
+    assert files_left(home) == []
+
+
+def test_sheets_of_a_workbook(home: Path) -> None:
+    content = workbook(nothing=pd.DataFrame(), people=people(120), more=people(200))
+    app = bring_table(visit("1_Data.py"), "people.xlsx", content)
+    assert app.error[0].value.replace("\\", "") == "Sheet 'nothing' of 'people.xlsx' is empty."
+    sheet = next(box for box in app.selectbox if box.label == "Sheet")
+    assert sheet.options == ["nothing", "people", "more"]
+    sheet.set_value("more").run()
+    assert not app.error
+    assert "200 rows, 7 columns" in said(app).replace("\\", "")
+    assert files_left(home) == ["upload"]
+    app.switch_page("pages/2_Train.py").run()
+    app.switch_page("pages/1_Data.py").run()
+    assert "200 rows, 7 columns" in said(app).replace("\\", "")
+    st.cache_resource.clear()  # as when the browser's session ends
+    assert files_left(home) == []
+    next(box for box in app.selectbox if box.label == "Sheet").set_value("people").run()
+    assert "The file is not here any more" in app.error[0].value
+
+
+@pytest.mark.parametrize(
+    ("bounds", "how", "message"),
+    [
+        (Bounds(60.0, 60), None, "needs more memory than the 60 MB that reading it may take here"),
+        (Bounds(60.0, 4096), signal.SIGKILL, "was killed, most likely because the machine ran out of memory"),
+        (Bounds(-1.0, 4096), None, "was not read within -1 seconds"),
+    ],
+)
+def test_a_reading_process_that_ends(
+    home: Path, monkeypatch: pytest.MonkeyPatch, bounds: Bounds, how: int | None, message: str
+) -> None:
+    def wait(_: object) -> bool:
+        for child in psutil.Process().children() if how else []:
+            os.kill(child.pid, how or 0)
+        return False
+
+    monkeypatch.setattr(Bounds, "of", lambda _: bounds)
+    monkeypatch.setattr(uploads._Watched, "stop_requested", wait)
+    content = people(200).to_csv(index=False).encode() + b"a,1,2,no,1,clerk,2\n" * 500_000
+    app = bring_table(visit("1_Data.py"), "people.csv", content)
+    assert message in app.error[0].value.replace("\\", "")
+    assert "Upload a table, or pick a data set, to begin." in said(app)
+    assert files_left(home) == []
+    assert not psutil.Process().children()
+
+
+def test_a_packed_bomb(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(60.0, 250))
+    content = gzip.compress(b"a,b\n" + b"1,2\n" * 20_000_000, compresslevel=1)
+    assert len(content) < 2**20
+    app = bring_table(visit("1_Data.py"), "t.csv.gz", content)
+    assert "needs more memory than the 250 MB" in app.error[0].value.replace("\\", "")
+
+
+def test_an_interrupted_reading_begins_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+
+    def leave(_: object) -> bool:
+        looks.append(1)
+        if len(looks) == 1:
+            st.rerun()
+        return False
+
+    app = visit("1_Data.py")
+    monkeypatch.setattr(uploads._Watched, "stop_requested", leave)
+    bring_table(app, "people.csv", people(200).to_csv(index=False).encode())
+    assert len(looks) > 1
+    assert app.session_state["draft"].source == "people.csv"
+    assert files_left(home) == []
+    assert not psutil.Process().children()
+
+
 def test_problems_stand_in_the_way(home: Path) -> None:
     app = visit("1_Data.py")
     table = people(200).drop(columns="age").assign(pay=np.inf, group=["a"] * 10 + ["b"] * 190)
@@ -75,14 +213,18 @@ def test_roles_come_back(home: Path) -> None:
     )
 
 
-def test_roles_are_checked_once_a_rerun(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = visit()
-    press(app, "Try the sample table")
+def test_roles_are_checked_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check = Mock(wraps=roles_module._column_findings)
     monkeypatch.setattr(roles_module, "_column_findings", check)
+    app = visit()
+    press(app, "Try the sample table")
     app.run()
     assert "What the columns are for" in said(app)
     assert check.call_count == 1
+    type_into(app, "role", {list(app.session_state["draft"].table.columns).index("region"): "ignore"})
+    assert check.call_count == 2
+    app.run()
+    assert check.call_count == 2
 
 
 def test_roles_of_an_empty_column(home: Path) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from cfad_core.apps.dashboard.group_editor import BANDS, CUTS, ONE, TWO, attribute_in, cuts_in, value_rows
+from cfad_core.apps.dashboard.group_editor import BANDS, CUTS, ONE, TWO, attribute_in, cuts_in, facts_of, value_rows
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.data.attributes import Attribute, settle
 from cfad_core.data.roles import ColumnRoles
@@ -107,7 +107,7 @@ def test_groups_in_an_edited_table(edited: pd.DataFrame, expected: Attribute) ->
 
 def test_values_and_their_groups() -> None:
     column = table()["race"]
-    found = value_rows(column, settle(column, Attribute("race")), list(RACES))
+    found = value_rows(facts_of(column), settle(column, Attribute("race")))
     assert found["rows"].tolist() == list(RACES.values())
     assert found["group"].tolist() == ["White", "Black", "Asian", "other", "other", "other"]
     assert found["order"].tolist() == [1, 2, 3, 4, 4, 4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import queue
 import subprocess
 import sys
 import time
@@ -92,6 +93,13 @@ def test_a_child_that_obeys_and_one_that_does_not() -> None:
         with pytest.raises(AuditCancelled, match=f"cancelled during '{stage}'"):
             run_in_child(f"{CHILDREN}{function}", {}, recorder)
         assert not children()
+
+
+def test_listening_to_what_is_closed_ends() -> None:
+    stream, lines = io.StringIO("one\n"), queue.SimpleQueue[str | None]()
+    stream.close()
+    child._read(stream, lines)
+    assert lines.get_nowait() is None
 
 
 def children() -> list[psutil.Process]:

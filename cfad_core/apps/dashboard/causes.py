@@ -110,7 +110,7 @@ def choose_for(now: Draft, begin: KnownCauses, key: str, *, disabled: bool) -> t
     begin : what the draft remembered when the page was entered
     """
     assert now.roles is not None
-    columns, sensitive = now.roles.features(now.table), now.roles.sensitive_name
+    columns, sensitive = now.roles.features(now.first), now.roles.sensitive_name
     suggested = suggest_roots(columns)
     known = Knowledge(
         roots=tuple(name for name in columns if begin.roots.get(name, name in suggested)),
@@ -145,6 +145,6 @@ def _said_of_each(begin: KnownCauses, sensitive: Sequence[str]) -> tuple[str, ..
 def _with_others(now: Draft, alone: tuple[str, ...]) -> tuple[str, ...]:
     """What was said of columns that are no attributes now stays said."""
     assert now.roles is not None
-    columns = now.roles.features(now.table)
+    columns = now.roles.features(now.first)
     before = now.known.from_sensitive.get(now.roles.sensitive_name, ())
     return (*alone, *(name for name in before if name not in columns))

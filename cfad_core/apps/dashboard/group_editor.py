@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,6 +15,7 @@ from cfad_core.core.markdown import as_text
 from cfad_core.data.attributes import MAX_BANDS, Attribute, attribute_findings, settle
 from cfad_core.data.groups import OUTSIDE, band_names
 from cfad_core.data.kinds import kind_of
+from cfad_core.data.tables import Tables
 
 ALL_OTHERS = "all others"
 CUTS, BANDS, ALL, TWO, ONE = "cut points", "equal bands", "all values", "two groups", "one against all others"
@@ -26,17 +29,84 @@ _WAYS_HELP = (
 )
 
 
-def choose_attribute(column: pd.Series[Any], begin: Attribute, key: str) -> Attribute | None:
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What the widgets ask of a column: however long it is, that is short.
+
+    Attributes
+    ----------
+    values : as text, the most frequent first; at most 200
+    rows : how many have each of them
+    distinct : how many values there are in all
+    kind : of column
+    middle : the median, of numbers
+    """
+
+    values: tuple[str, ...]
+    rows: Mapping[str, int]
+    distinct: int
+    kind: str
+    middle: float | None
+
+
+def facts_of(column: pd.Series[Any]) -> ColumnFacts:
+    """What there is to know of a column's values."""
+    counts = column.dropna().value_counts()
+    texts = counts.index.map(str)
+    rows = pd.Series(counts.to_numpy()).groupby(texts.to_numpy()).sum()
+    values, kind = tuple(texts[:_MAX_VALUES]), kind_of(column)
+    middle = float(pd.to_numeric(column, errors="coerce").median()) if kind == "number" else None
+    return ColumnFacts(values, {value: int(rows[value]) for value in values}, len(counts), kind, middle)
+
+
+@dataclass(frozen=True)
+class DraftColumn:
+    """A column of the table of a draft; what is asked of it is computed once."""
+
+    tables: Tables
+    name: str
+
+    @property
+    def facts(self) -> ColumnFacts:
+        return _facts(self.tables.digest, self.name, self.tables)
+
+    def settled(self, asked: Attribute) -> Attribute | None:
+        """The attribute with its groups; None if the column has no such groups."""
+        return _settled(self.tables.digest, asked, self.tables)
+
+    @property
+    def by_value(self) -> Attribute:
+        """The attribute whose groups are the values."""
+        return _by_value(self.tables.digest, self.name, self.tables)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _by_value(digest: str, name: str, _tables: Tables) -> Attribute:  # noqa: ARG001 - the cache's key
+    return settle(_tables.column(name), Attribute(name))
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _facts(digest: str, name: str, _tables: Tables) -> ColumnFacts:  # noqa: ARG001 - the cache's key
+    return facts_of(_tables.column(name))
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _settled(digest: str, asked: Attribute, _tables: Tables) -> Attribute | None:  # noqa: ARG001 - the cache's key
+    column = _tables.column(asked.column)
+    return None if attribute_findings(column, asked) else settle(column, asked)
+
+
+def choose_attribute(column: DraftColumn, begin: Attribute, key: str) -> Attribute | None:
     """The sensitive attribute as the person sets it; None while that cannot be read.
 
     Parameters
     ----------
     begin : what is chosen when the page is entered
     """
-    values, name = frequent_values(column), str(column.name)
+    values, name = list(column.facts.values), column.name
     if not values:
         return Attribute(name)
-    ways = _ways(column, len(values))
+    ways = _ways(column.facts.kind, len(values))
     way = TWO
     if ways:
         first = _way_of(begin)
@@ -57,16 +127,11 @@ def choose_attribute(column: pd.Series[Any], begin: Attribute, key: str) -> Attr
     return None if asked is None else _choose_reference(column, asked, begin.reference, key)
 
 
-def frequent_values(column: pd.Series[Any]) -> list[str]:
-    """The values of a column as text, the most frequent first."""
-    return [str(value) for value in column.dropna().value_counts().index[:_MAX_VALUES]]
-
-
-def _ways(column: pd.Series[Any], values: int) -> list[str]:
+def _ways(kind: str, values: int) -> list[str]:
     """How groups can be chosen; none where there is one way only."""
     if values <= 2:
         return []
-    return [*([CUTS, BANDS] if kind_of(column) == "number" else []), ALL, TWO, ONE]
+    return [*([CUTS, BANDS] if kind == "number" else []), ALL, TWO, ONE]
 
 
 def _way_of(begin: Attribute) -> str:
@@ -77,14 +142,14 @@ def _way_of(begin: Attribute) -> str:
     return TWO if len(begin.groups) == 2 else ONE
 
 
-def _choose_numbers(column: pd.Series[Any], begin: Attribute, way: str, key: str) -> Attribute | None:
+def _choose_numbers(column: DraftColumn, begin: Attribute, way: str, key: str) -> Attribute | None:
     """Cut points between numbers, or so many bands."""
-    name = str(column.name)
+    name = column.name
     if way == BANDS:
         first = begin.bands or _BANDS
         bands = st.number_input("Groups of about the same size", 2, MAX_BANDS, first, 1, key=f"bands-{key}")
         return Attribute(name, bands=int(bands))
-    cuts = begin.cuts or (float(pd.to_numeric(column, errors="coerce").median()),)
+    cuts = begin.cuts or (column.facts.middle or 0.0,)
     text = st.text_input(
         "Cut points: under the first, and from each on",
         value=", ".join(f"{cut:.12g}" for cut in cuts),
@@ -129,14 +194,13 @@ def _choose_values(name: str, values: list[str], begin: tuple[str, ...] | None, 
     return Attribute(name, groups=(one,) if two == ALL_OTHERS else (one, two))
 
 
-def _group_values(column: pd.Series[Any], begin: Attribute, values: list[str], key: str) -> Attribute:
+def _group_values(column: DraftColumn, begin: Attribute, values: list[str], key: str) -> Attribute:
     """Which values are compared, in which order, and which of them together, in a table that the person edits."""
-    name = str(column.name)
-    if _way_of(begin) != ALL or attribute_findings(column, begin):
-        begin = Attribute(name)
-    begin = settle(column, begin)
+    name = column.name
+    settled = column.settled(begin) if _way_of(begin) == ALL else None
+    begin = settled or column.by_value
     edited = st.data_editor(
-        value_rows(column, begin, values),
+        value_rows(column.facts, begin),
         hide_index=True,
         width="stretch",
         height=min(_TALLEST, 38 + 35 * len(values)),
@@ -151,22 +215,22 @@ def _group_values(column: pd.Series[Any], begin: Attribute, values: list[str], k
             ),
         },
     )
-    listed = f"Of {column.nunique():,} values the {_MAX_VALUES} most frequent are listed. "
+    listed = f"Of {column.facts.distinct:,} values the {_MAX_VALUES} most frequent are listed. "
     st.caption(
-        (listed if column.nunique() > len(values) else "")
+        (listed if column.facts.distinct > len(values) else "")
         + "Give values the same group to merge them; empty a group to leave its value out."
     )
     return attribute_in(edited, name, begin.others)
 
 
-def value_rows(column: pd.Series[Any], settled: Attribute, values: list[str]) -> pd.DataFrame:
+def value_rows(facts: ColumnFacts, settled: Attribute) -> pd.DataFrame:
     """The values, how many rows have each, and the group of each with its place."""
-    counts = column.dropna().map(str).value_counts()
+    values = list(facts.values)
     names, codes = settled.grouping.names, settled.grouping.codes(pd.Series(values))
     return pd.DataFrame(
         {
             "value": values,
-            "rows": [int(counts[value]) for value in values],
+            "rows": [facts.rows[value] for value in values],
             "group": ["" if code == OUTSIDE else names[code] for code in codes],
             "order": pd.array([None if code == OUTSIDE else int(code) + 1 for code in codes], dtype="Int64"),
         }
@@ -195,10 +259,11 @@ def attribute_in(rows: pd.DataFrame, name: str, others: str | None) -> Attribute
     return Attribute(name, groups=named, merged=merged, others=rest)
 
 
-def _choose_reference(column: pd.Series[Any], asked: Attribute, begin: str | None, key: str) -> Attribute:
+def _choose_reference(column: DraftColumn, asked: Attribute, begin: str | None, key: str) -> Attribute:
     """One group that each other one is compared with, where there are more than two."""
     if asked.bands is not None:
-        names = () if attribute_findings(column, asked) else band_names(settle(column, asked).cuts)
+        settled = column.settled(asked)
+        names = () if settled is None else band_names(settled.cuts)
     elif asked.cuts:
         names = band_names(asked.cuts)
     else:

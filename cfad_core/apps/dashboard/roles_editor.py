@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cfad_core.apps.dashboard.group_editor import choose_attribute, frequent_values
+from cfad_core.apps.dashboard.group_editor import DraftColumn, choose_attribute
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.arrays import Bools
 from cfad_core.core.formats import percent
 from cfad_core.core.markdown import as_text
-from cfad_core.core.states import Codes, States
+from cfad_core.core.states import States
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.findings import Finding, Severity
 from cfad_core.data.groups import OUTSIDE, Groups, matches
-from cfad_core.data.roles import MAX_ATTRIBUTES, ColumnRoles, roles_of, state_codes
+from cfad_core.data.roles import MAX_ATTRIBUTES, ColumnRoles, roles_of
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_attribute, suggest_roles
-from cfad_core.data.validation import MIN_TRAINING_ROWS
+from cfad_core.data.tables import Tables
+from cfad_core.data.validation import MIN_TRAINING_ROWS, Validation, validate
 
 _ROLES = ["feature", "sensitive", "label", "score", "ignore"]
 # Findings that are alike but for their column, in one line
@@ -36,10 +37,10 @@ _ALIKE = {
 
 def edit_roles(draft: Draft) -> ColumnRoles | None:
     """The roles as the person sets them; None while they are incomplete."""
-    suggestion = _suggest(draft.key, draft.table)
+    suggestion = _suggest(draft.key, draft.tables)
     columns = _edit_columns(draft, suggestion)
     if not 1 <= len(columns["sensitive"]) <= MAX_ATTRIBUTES or max(len(columns["label"]), len(columns["score"])) > 1:
-        _ask_to_complete(columns, len(draft.table))
+        _ask_to_complete(columns, draft.rows)
         return None
     sensitive, label = columns["sensitive"], next(iter(columns["label"]), None)
     left, right = st.columns(2)
@@ -52,8 +53,8 @@ def edit_roles(draft: Draft) -> ColumnRoles | None:
 
 
 @st.cache_data(show_spinner="Looking at the columns ...", max_entries=8)
-def _suggest(key: str, _table: pd.DataFrame) -> Suggestion:  # noqa: ARG001 - the cache's key
-    return suggest_roles(_table)
+def _suggest(key: str, _tables: Tables) -> Suggestion:  # noqa: ARG001 - the cache's key
+    return suggest_roles(_tables.table)
 
 
 def _edit_columns(draft: Draft, suggestion: Suggestion) -> dict[str, list[str]]:
@@ -89,7 +90,7 @@ def _roles_now(draft: Draft, suggestion: Suggestion) -> dict[str, str]:
     """The role of each column: as chosen before, else as suggested."""
     if draft.roles is None:
         return {entry.column: entry.role for entry in suggestion.columns}
-    chosen = dict.fromkeys(draft.roles.features(draft.table), "feature") | dict.fromkeys(draft.roles.ignore, "ignore")
+    chosen = dict.fromkeys(draft.roles.features(draft.first), "feature") | dict.fromkeys(draft.roles.ignore, "ignore")
     chosen |= dict.fromkeys(draft.roles.sensitive_columns, "sensitive")
     for role, column in (("label", draft.roles.label), ("score", draft.roles.score)):
         if column is not None:
@@ -117,15 +118,19 @@ def _choose_groups(draft: Draft, columns: Sequence[str]) -> list[Attribute]:
     for name in columns:
         if len(columns) > 1:
             st.markdown(f"**{as_text(name, 60)}**")
-        column = draft.table[name]
-        begin = known[name] if name in known else _suggest_groups(draft.key, name, column)
-        chosen.append(choose_attribute(column, begin, f"{draft.key}-{name}"))
+        begin = known[name] if name in known else _suggest_groups(draft.key, name, draft.tables)
+        chosen.append(choose_attribute(DraftColumn(draft.tables, name), begin, f"{draft.key}-{name}"))
     return [one for one in chosen if one is not None]
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _suggest_groups(key: str, name: str, _column: pd.Series[Any]) -> Attribute:  # noqa: ARG001 - the cache's key
-    return suggest_attribute(_column)
+def _suggest_groups(key: str, name: str, _tables: Tables) -> Attribute:  # noqa: ARG001 - the cache's key
+    return suggest_attribute(_tables.column(name))
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _suggest_anomaly(key: str, name: str, _tables: Tables) -> str | None:  # noqa: ARG001 - the cache's key
+    return suggest_anomaly(_tables.column(name))
 
 
 def _choose_anomaly(draft: Draft, label: str | None) -> str | None:
@@ -133,45 +138,86 @@ def _choose_anomaly(draft: Draft, label: str | None) -> str | None:
     if label is None:
         st.caption("No label: everybody counts as normal, and there will be no F1 or AUC.")
         return None
-    values = frequent_values(draft.table[label])
-    guess = suggest_anomaly(draft.table[label])
+    values = list(DraftColumn(draft.tables, label).facts.values)
+    guess = _suggest_anomaly(draft.key, label, draft.tables)
     if draft.roles is not None and draft.roles.label == label:
         guess = draft.roles.anomaly
     index = values.index(guess) if guess in values else 0
     return st.selectbox("The label's value that means anomaly", values, index=index, key=f"anomaly-{draft.key}-{label}")
 
 
-def show_sizes(table: pd.DataFrame, roles: ColumnRoles) -> None:
+def check(draft: Draft, roles: ColumnRoles) -> Validation:
+    """Whether the draft's tables can be audited in these roles, and what is worth knowing; computed once."""
+    return _check(draft.tables.digest, roles, draft.tables)
+
+
+@st.cache_data(show_spinner="Checking the table ...", max_entries=32)
+def _check(digest: str, roles: ColumnRoles, _tables: Tables) -> Validation:  # noqa: ARG001 - the cache's key
+    return validate(_tables.table, roles, _tables.test)
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """How many rows a group has, and the share of anomalies among them."""
+
+    column: str
+    group: str
+    rows: int
+    rate: float | None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of all groups of all sensitive columns, of those outside, and of each combination of groups."""
+
+    groups: tuple[GroupSize, ...]
+    outside: int
+    combinations: tuple[int, ...]
+
+
+def show_sizes(draft: Draft, roles: ColumnRoles) -> None:
     """Group sizes and label rates, before any metric; the roles' groups must be settled."""
-    state, groupings = state_codes(table, roles.groupings), roles.groupings
-    is_anomaly = None if roles.label is None else matches(table[roles.label], str(roles.anomaly))
+    found, groupings = _count(draft.key, roles, draft.tables), roles.groupings
     columns = list(st.columns(4))
     if [len(groups.names) for groups in groupings] == [2]:
-        for k, (place, group) in enumerate(zip(columns, groupings[0].names, strict=False)):
-            rows, rate = _size(state == k, is_anomaly)
-            place.metric(as_text(group, 40), f"{rows:,} rows", border=True)
-            place.caption(f"anomalies among them: {percent(rate)}")
+        for place, group in zip(columns, found.groups, strict=False):
+            place.metric(as_text(group.group, 40), f"{group.rows:,} rows", border=True)
+            place.caption(f"anomalies among them: {percent(group.rate)}")
         outside = "of neither group"
     else:
-        st.dataframe(_sizes(table, groupings, is_anomaly), hide_index=True)
+        st.dataframe(_size_rows(found.groups, labelled=roles.label is not None), hide_index=True)
         columns, outside = columns[2:] + columns[:2], "of no group"
         if len(groupings) > 1:
-            _show_smallest(state, groupings)
-    columns[2].metric("left out", f"{int((state == OUTSIDE).sum()):,} rows", border=True)
+            _show_smallest(found.combinations, groupings)
+    columns[2].metric("left out", f"{found.outside:,} rows", border=True)
     columns[2].caption(outside)
-    columns[3].metric("attributes", len(roles.features(table)), border=True)
+    columns[3].metric("attributes", len(roles.features(draft.first)), border=True)
     columns[3].caption("that the detector sees")
 
 
-def _sizes(table: pd.DataFrame, groupings: Sequence[Groups], is_anomaly: Bools | None) -> pd.DataFrame:
+@st.cache_data(show_spinner=False, max_entries=32)
+def _count(key: str, roles: ColumnRoles, _tables: Tables) -> Sizes:  # noqa: ARG001 - the cache's key
+    groupings = roles.groupings
+    is_anomaly = None if roles.label is None else matches(_tables.column(roles.label), str(roles.anomaly))
+    levels = {groups.column: groups.codes(_tables.column(groups.column)) for groups in groupings}
+    sizes = [
+        GroupSize(groups.column, name, *_size(levels[groups.column] == k, is_anomaly))
+        for groups in groupings
+        for k, name in enumerate(groups.names)
+    ]
+    states = States(tuple(len(groups.names) for groups in groupings))
+    inside = np.all([codes != OUTSIDE for codes in levels.values()], axis=0)
+    state = states.of_levels([codes[inside] for codes in levels.values()])
+    counts = np.bincount(state, minlength=states.count)
+    return Sizes(tuple(sizes), int((~inside).sum()), tuple(int(count) for count in counts))
+
+
+def _size_rows(sizes: Sequence[GroupSize], *, labelled: bool) -> pd.DataFrame:
     """A row for each group of each sensitive column."""
     found = []
-    for groups in groupings:
-        codes = groups.codes(table[groups.column])
-        for k, name in enumerate(groups.names):
-            rows, rate = _size(codes == k, is_anomaly)
-            row = {"sensitive": groups.column, "group": name, "rows": f"{rows:,}"}
-            found.append(row if is_anomaly is None else {**row, "anomalies among them": percent(rate)})
+    for size in sizes:
+        row = {"sensitive": size.column, "group": size.group, "rows": f"{size.rows:,}"}
+        found.append({**row, "anomalies among them": percent(size.rate)} if labelled else row)
     return pd.DataFrame(found)
 
 
@@ -181,11 +227,10 @@ def _size(inside: Bools, is_anomaly: Bools | None) -> tuple[int, float | None]:
     return rows, None if is_anomaly is None or not rows else float(is_anomaly[inside].mean())
 
 
-def _show_smallest(state: Codes, groupings: Sequence[Groups]) -> None:
+def _show_smallest(counts: Sequence[int], groupings: Sequence[Groups]) -> None:
     """The combination of groups that fewest people have."""
     states = States(tuple(len(groups.names) for groups in groupings))
-    counts = np.bincount(state[state != OUTSIDE], minlength=states.count)
-    fewest = int(counts.argmin())
+    fewest = int(np.argmin(counts))
     names = [groups.names[k] for groups, k in zip(groupings, states.levels[fewest], strict=True)]
     st.caption(
         f"Of {states.count} combinations of groups, the smallest is {as_text(', '.join(names))}: "

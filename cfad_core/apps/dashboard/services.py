@@ -12,6 +12,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.runs.executor import Executor
 from cfad_core.runs.index import home_folder
 from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.reading import Reader
 from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
 
@@ -30,6 +31,21 @@ def _workers() -> str:
 def _services(home: str, url: str, workers: int) -> tuple[Store, Executor | None]:
     opened = Store(Path(home), url or None)
     return opened, start_executor(opened, workers) if workers else None
+
+
+def reader() -> Reader:
+    """Who reads uploaded files; a process waits for the next one where this server works at all."""
+    return _reader(str(uploads_folder()), _workers() != "0")
+
+
+def uploads_folder() -> Path:
+    """Where files that are uploaded are while they are needed."""
+    return store().home / "uploads"
+
+
+@st.cache_resource(show_spinner=False, on_release=Reader.close)
+def _reader(folder: str, ahead: bool) -> Reader:
+    return Reader(Path(folder), ahead=ahead)
 
 
 def result_of(record: AuditRecord) -> AuditResult:

@@ -96,7 +96,7 @@ def _choose_knowledge(now: Draft) -> Knowledge | None:
     """What is known of the causal graph; None while it contradicts itself, or a file is refused."""
     assert now.roles is not None
     sensitive, key = now.roles.sensitive_columns, f"knowledge-{now.key}"
-    variables = [*sensitive, *now.roles.features(now.table)]
+    variables = [*sensitive, *now.roles.features(now.first)]
     begin = at_first(key, now.known, arrived=key not in st.session_state)
     choices = st.container()
     upload = upload_knowledge(variables, sensitive, key)

@@ -44,7 +44,17 @@ class Draft:
 
     @property
     def table(self) -> pd.DataFrame:
+        """The whole table; of an uploaded one it is made anew each time, so ask for less where less will do."""
         return self.tables.table
+
+    @property
+    def rows(self) -> int:
+        return self.tables.rows
+
+    @property
+    def first(self) -> pd.DataFrame:
+        """The first rows, with all columns."""
+        return self.tables.first
 
     @property
     def test(self) -> pd.DataFrame | None:
@@ -63,6 +73,10 @@ def draft() -> Draft | None:
 
 def keep(new: Draft) -> None:
     st.session_state["draft"] = new
+
+
+def drop_draft() -> None:
+    st.session_state.pop("draft", None)
 
 
 def at_first(name: str, value: T, *, arrived: bool) -> T:

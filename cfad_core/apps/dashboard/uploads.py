@@ -1,0 +1,144 @@
+"""From an uploaded file to a draft: the file goes to disk, a process of its own reads it, and the table is mapped."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from cfad_core.apps.dashboard.services import reader, uploads_folder
+from cfad_core.apps.dashboard.state import Draft, draft, drop_draft, keep
+from cfad_core.core.markdown import as_text
+from cfad_core.core.progress import Progress
+from cfad_core.data.readers import SUFFIXES
+from cfad_core.runs.scratch import Scratch
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+_UPLOAD, _TURN = "upload", "upload-turn"
+_SHOWN_AFTER = 1.0  # seconds of reading, and between two looks at whether the person left
+_GONE = "The file is not here any more. Upload it again."
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that somebody uploaded.
+
+    Attributes
+    ----------
+    path : where it is; an Excel file stays there, so that another sheet can be read
+    is_read : whether the following are known
+    key : of the draft that was made of it; None if there is a problem
+    sheets, sheet : of an Excel file, and the one that was read
+    problem : why there is no table
+    """
+
+    path: Path
+    name: str
+    size: int
+    is_read: bool = False
+    key: str | None = None
+    sheets: tuple[str, ...] = ()
+    sheet: str | None = None
+    problem: str = ""
+
+
+def upload_table() -> None:
+    """The widget that takes a file, and what became of the last one."""
+    reader().get_ready()
+    turn = st.session_state.get(_TURN, 0)
+    file = st.file_uploader(
+        "Upload a table with a header line",
+        type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
+        help="CSV or TSV (delimiter, decimal mark and encoding are recognised; .gz too), Parquet or Excel.",
+        key=f"table-{turn}",
+    )
+    if file is not None:
+        st.session_state[_UPLOAD] = _take(file)
+        st.session_state[_TURN] = turn + 1  # a new widget, as this one would hold the file
+        del st.session_state[f"table-{turn}"]  # at once, and not when the page is there
+        st.rerun()
+    upload = st.session_state.get(_UPLOAD)
+    if not isinstance(upload, Upload):
+        return
+    now = draft()
+    if upload.is_read and upload.key != (now and now.key):  # another table was chosen
+        _forget()
+        return
+    sheet = None
+    if upload.sheets:
+        place = upload.sheets.index(upload.sheet) if upload.sheet in upload.sheets else 0
+        sheet = st.selectbox("Sheet", upload.sheets, index=place, key=f"sheet-{turn}")
+    if not upload.is_read or sheet != upload.sheet:
+        st.session_state[_UPLOAD] = _read(upload, sheet)
+        st.rerun()
+    if upload.problem:
+        st.error(as_text(upload.problem, 500))
+    else:
+        st.caption(f"Read: {as_text(upload.name)} ({upload.size / 1e6:,.1f} MB)")
+
+
+def _forget() -> None:
+    upload = st.session_state.pop(_UPLOAD, None)
+    if isinstance(upload, Upload):
+        upload.path.unlink(missing_ok=True)
+
+
+def _take(file: UploadedFile) -> Upload:
+    """Put the file on disk, and make Streamlit let go of it: it would keep it in memory until the session ends."""
+    _forget()
+    path = _scratch(str(uploads_folder())).path / "upload"
+    path.write_bytes(file.getvalue())
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+    taken = Upload(path, file.name, file.size)
+    file.close()
+    return taken
+
+
+@st.cache_resource(show_spinner=False, scope="session", on_release=Scratch.close)
+def _scratch(folder: str) -> Scratch:
+    """The session's folder; it goes when the browser does."""
+    return Scratch(Path(folder))
+
+
+def _read(upload: Upload, sheet: str | None) -> Upload:
+    """Read it, and make a draft of it; or say what is wrong with it."""
+    drop_draft()  # not the table before it
+    upload = dataclasses.replace(upload, is_read=True, key=None, sheet=sheet)
+    if not upload.path.is_file():
+        return dataclasses.replace(upload, problem=_GONE)
+    with st.spinner("Reading ..."):
+        found = reader().read(upload.path, upload.name, sheet, progress=_Watched(st.empty()))
+    if not found.sheets:
+        upload.path.unlink(missing_ok=True)
+    chosen = sheet or next(iter(found.sheets), None)
+    done = dataclasses.replace(upload, sheets=found.sheets, sheet=chosen, problem=found.problem)
+    if found.table is None:
+        return done
+    new = Draft(found.table, source=upload.name)
+    keep(new)
+    return dataclasses.replace(done, key=new.key)
+
+
+class _Watched(Progress):
+    """Says how long it takes. Saying so also ends the reading, when the person has left or does something else."""
+
+    def __init__(self, place: DeltaGenerator) -> None:
+        self._place, self._begin, self._last = place, time.monotonic(), time.monotonic()
+
+    def stop_requested(self) -> bool:
+        now = time.monotonic()
+        if now - self._last >= _SHOWN_AFTER:
+            self._last = now
+            self._place.caption(f"{now - self._begin:.0f} seconds")  # Streamlit leaves the script here, if it is to
+        return False
