@@ -17,14 +17,16 @@ from cfad_core.audit.judging import UNSEEN, draws_of
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.arrays import Floats, Rows
+from cfad_core.core.distinct import distinct_rows
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.core.states import Codes
 from cfad_core.data.encoding import DecodedRows, Encoding
-from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, TrainingRows, score_people
+from cfad_core.detectors.protocol import BLOCK, AnyDetector, PeopleDetector, TrainingRows, score_people
 from cfad_core.detectors.registry import METHODS
 
 SLICE = 8_192  # rows between two looks at whether to stop
+_ROWS = 131_072  # people and twins at once: more would only take memory
 
 
 def in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progress, stage: str = "evaluation") -> Floats:
@@ -138,36 +140,64 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
         every group, and ``_change_ATTRIBUTE`` for every comparison: whether the outcome changes in any other group (nan
         if the person's is compared with none).
     """
-    people = encode_people(result.encoding, table)
+    return score_encoded(result, encode_people(result.encoding, table), reasons=reasons).set_index(table.index)
+
+
+def score_encoded(result: AuditResult, people: Floats, *, reasons: bool = True) -> pd.DataFrame:
+    """The same of encoded people (n, d)."""
     methods = tuple(method for method in result.scores if method in result.detectors)
     scorer = Scorer(methods, result.detectors, Progress())
-    here, there = scorer(people), _TwinScores(result, people, scorer)
+    draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
+    size = int(np.clip(_ROWS // (1 + len(result.plan.moves) * (1 + draws)), BLOCK, SLICE))
+    parts = [
+        _columns(result, people[start : start + size], scorer, draws, reasons=reasons)
+        for start in range(0, max(1, len(people)), size)
+    ]
+    return pd.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def _columns(
+    result: AuditResult, people: Floats, scorer: Scorer, draws: int, *, reasons: bool
+) -> dict[str, NDArray[Any]]:
+    there = _TwinScores(result, people, scorer, draws)
     columns: dict[str, NDArray[Any]] = {}
     for method in scorer.methods:
-        flagged = here[method] > result.report(method).threshold
-        columns[f"{method}_score"] = here[method]
-        columns[f"{method}_flag"] = flagged.astype(np.int64)
-        columns |= there.columns(method, here[method])
+        here = there.own[method]
+        columns[f"{method}_score"] = here
+        columns[f"{method}_flag"] = (here > result.report(method).threshold).astype(np.int64)
+        columns |= there.columns(method, here)
         if reasons and (found := explain(result, method, people)) is not None:
             columns[f"{method}_reasons"] = np.array(found.reasons(), dtype=object)
-    return pd.DataFrame(columns, index=table.index)
+    return columns
 
 
 class _TwinScores:
-    """What every method says of the twins of people (n, d), for every move."""
+    """What every method says of people (n, d) and of their twins, for every move.
 
-    def __init__(self, result: AuditResult, people: Floats, scorer: Scorer) -> None:
+    Many of a person's possible twins are the same, wherever nothing or little is drawn: every row is scored once.
+    """
+
+    def __init__(self, result: AuditResult, people: Floats, scorer: Scorer, draws: int) -> None:
         self.result, plan = result, result.plan
-        draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
         self.state = plan.states.of_codes(people[:, 0])
         twins_of, moves = result.model.possible_twins(people), range(len(plan.moves))
-        self.shown = [scorer(twins_of(0, to=plan.targets(self.state, move))) for move in moves]
-        self.drawn = [self.shown]
+        worlds = [twins_of(0, to=plan.targets(self.state, move)) for move in moves]
         if draws > 1:
-            self.drawn = [
-                [scorer(twins_of(UNSEEN + draw, to=plan.targets(self.state, move, draw))) for move in moves]
+            worlds += [
+                twins_of(UNSEEN + draw, to=plan.targets(self.state, move, draw))
                 for draw in range(draws)
+                for move in moves
             ]
+        every = np.concatenate([people, *worlds])
+        rows = distinct_rows(every)
+        scores = scorer(every[rows.first])
+        found = [
+            {method: score[place] for method, score in scores.items()}
+            for place in rows.place.reshape(1 + len(worlds), len(people))
+        ]
+        count = len(plan.moves)
+        self.own, self.shown = found[0], found[1 : 1 + count]
+        self.drawn = [found[k : k + count] for k in range(1 + count, len(found), count)] if draws > 1 else [self.shown]
 
     def columns(self, method: str, own: Floats) -> dict[str, NDArray[Any]]:
         plan = self.result.plan
@@ -251,9 +281,14 @@ def twin_rows(
     InvalidConfigError
         If there are several other groups and none is named, or one that does not exist.
     """
-    people = encode_people(result.encoding, table)
-    state = result.plan.states.of_codes(people[:, 0])
-    target = states_named(result, state, to or {})
+    return twins_of_encoded(result, encode_people(result.encoding, table), table, to, clip=clip)
+
+
+def twins_of_encoded(
+    result: AuditResult, people: Floats, table: pd.DataFrame, to: Mapping[str, str] | None = None, *, clip: bool = True
+) -> DecodedRows:
+    """The same of people (n, d), given as they are encoded and as rows of a table."""
+    target = states_named(result, result.plan.states.of_codes(people[:, 0]), to or {})
     return result.encoding.decode(result.model.twins(people, to=target), people, table, clip=clip)
 
 
@@ -275,15 +310,19 @@ def encode_people(encoding: Encoding, table: pd.DataFrame) -> Floats:
     """Encode rows that must all belong to one of the groups of every sensitive attribute."""
     inside = encoding.in_groups(table)
     if not inside.all():
-        outside = int((~inside).sum())
-        if encoding.states.count == 2:
-            first, second = encoding.group_names(0)
-            what = f"a '{encoding.sensitive}' that is neither '{first}' nor '{second}'"
-        else:
-            names = [
-                f"'{name}' other than {', '.join(encoding.group_names(s))}"
-                for s, name in enumerate(encoding.attribute_names)
-            ]
-            what = f"a {' or a '.join(names)}"
-        raise InvalidDataError(f"{outside} of {len(table)} rows have {what}; remove these rows first.")
+        raise outside_groups(encoding, int((~inside).sum()), len(table))
     return encoding.encode(table)
+
+
+def outside_groups(encoding: Encoding, outside: int, rows: int) -> InvalidDataError:
+    """What to say if some of the rows belong to no group."""
+    if encoding.states.count == 2:
+        first, second = encoding.group_names(0)
+        what = f"a '{encoding.sensitive}' that is neither '{first}' nor '{second}'"
+    else:
+        names = [
+            f"'{name}' other than {', '.join(encoding.group_names(s))}"
+            for s, name in enumerate(encoding.attribute_names)
+        ]
+        what = f"a {' or a '.join(names)}"
+    return InvalidDataError(f"{outside} of {rows} rows have {what}; remove these rows first.")
