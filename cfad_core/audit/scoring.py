@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,23 +53,34 @@ class Scorer:
     progress: Progress
 
     def __call__(self, people: Floats, whose: Rows | None = None) -> dict[str, Floats]:  # noqa: ARG002 - as any Score
-        """Slice by slice, all methods on one: what they share is made once. Whose rows they are is all the same."""
+        """Rows that look the same to detectors are scored once. Whose rows they are is all the same."""
+        found: dict[str, Floats] = {}
+        plain = [method for method in self.methods if not isinstance(self.detectors[method], PeopleDetector)]
+        if plain:  # these see no group
+            rows = distinct_rows(people[:, 1:])
+            some = people[rows.first]
+            found = {method: self.by(method, some)[rows.place] for method in plain}
+        others = [method for method in self.methods if method not in found]
+        found |= self._by_people(others, people, found) if others else {}
+        return {method: found[method] for method in self.methods}
+
+    def _by_people(self, methods: Sequence[str], people: Floats, known: Mapping[str, Floats]) -> Mapping[str, Floats]:
+        """Slice by slice, all methods that see groups on one: what they share is made once."""
         parts = []
         for start in range(0, max(1, len(people)), SLICE):
             self.progress.check("evaluation")
-            parts.append(self._slice(people[start : start + SLICE]))
-        return {method: np.concatenate([part[method] for part in parts]) for method in self.methods}
+            here = slice(start, start + SLICE)
+            parts.append(self._slice(methods, people[here], {name: score[here] for name, score in known.items()}))
+        return {method: np.concatenate([part[method] for part in parts]) for method in methods}
 
-    def _slice(self, people: Floats) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
-        for method in self.methods:
+    def _slice(self, methods: Sequence[str], people: Floats, known: Mapping[str, Floats]) -> dict[str, Floats]:
+        found = dict(known)
+        for method in methods:
             detector = self.detectors[method]
-            base = detector.base if isinstance(detector, PeopleDetector) else None
-            known = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
-            if known is not None and isinstance(detector, PeopleDetector):  # the base has scored these people already
-                found[method] = detector.score_people(people, known)
-            else:
-                found[method] = score_people(detector, people)
+            assert isinstance(detector, PeopleDetector)
+            base = detector.base
+            score = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
+            found[method] = detector.score_people(people, score)  # the base may have scored these people already
         return found
 
     def by(self, method: str, people: Floats) -> Floats:
@@ -189,12 +200,11 @@ class _TwinScores:
                 for move in moves
             ]
         every = np.concatenate([people, *worlds])
-        rows = distinct_rows(every)
-        scores = scorer(every[rows.first])
-        found = [
-            {method: score[place] for method, score in scores.items()}
-            for place in rows.place.reshape(1 + len(worlds), len(people))
-        ]
+        rows = distinct_rows(_what_differs(every, 1 + len(worlds)))
+        order = np.argsort(rows.first % max(1, len(people)), kind="stable")  # a person and their twins side by side
+        scores = scorer(every[rows.first[order]])
+        places = np.argsort(order)[rows.place].reshape(1 + len(worlds), len(people))
+        found = [{method: score[place] for method, score in scores.items()} for place in places]
         count = len(plan.moves)
         self.own, self.shown = found[0], found[1 : 1 + count]
         self.drawn = [found[k : k + count] for k in range(1 + count, len(found), count)] if draws > 1 else [self.shown]
@@ -237,6 +247,14 @@ class _TwinScores:
         likely = np.full(len(own), np.nan)
         likely[view.rows] = np.mean(each, axis=0)
         return likely
+
+
+def _what_differs(rows: Floats, worlds: int) -> Floats:
+    """Enough to compare rows (worlds * n, d) by: whose they are, and the columns in which somebody's differ."""
+    bits = rows.view(np.uint64).reshape(worlds, len(rows) // worlds, rows.shape[1])
+    differ = np.any([(world != bits[0]).any(axis=0) for world in bits], axis=0)
+    whose = np.tile(np.arange(bits.shape[1], dtype=np.float64), worlds)
+    return np.column_stack([whose, rows[:, differ]])
 
 
 def explain_rows(result: AuditResult, table: pd.DataFrame, method: str) -> pd.DataFrame:

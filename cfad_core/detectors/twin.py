@@ -24,6 +24,7 @@ from cfad_core.detectors.protocol import (
     Surroundings,
     explain_people,
     score_people,
+    seen_by,
     twins_wanted,
 )
 
@@ -48,7 +49,7 @@ class TwinDetector:
         Twins are often alike, and like one of the people: the base scores every row once.
         """
         every = np.concatenate([people, *(twins := self._twins(people))])
-        rows = distinct_rows(every)
+        rows = distinct_rows(seen_by(self.base, every))
         is_known = (rows.first < len(people)) & (base_score is not None)
         scores = np.empty(len(rows.first))
         if base_score is not None:
@@ -64,7 +65,7 @@ class TwinDetector:
     def explain_people(self, people: Floats) -> Floats | None:
         """The mean of all explanations (n, m), or that of the score which counts; over all twins."""
         every = np.concatenate([people, *(twins := self._twins(people))])
-        rows = distinct_rows(every)
+        rows = distinct_rows(seen_by(self.base, every))
         found = explain_people(self.base, every[rows.first])
         if found is None:
             return None
