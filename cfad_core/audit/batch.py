@@ -126,6 +126,8 @@ class Batch:
     unknown : by column, the share of rows with a category that the audit does not know
     unknown_rows : the share of rows with one in any column
     fit : by variable that a sensitive attribute reaches; None where it was not tested
+    measured : of a large table, how many people drawn by chance the rates and tests are about; None: all. The numbers
+        of people, and the shares of unknown categories, are always of all
     """
 
     at: float
@@ -138,6 +140,7 @@ class Batch:
     unknown: dict[str, float]
     unknown_rows: float
     fit: dict[str, VariableFit] | None
+    measured: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -204,6 +207,11 @@ class Batch:
     def remarks(self) -> tuple[str, ...]:
         """What was not measured, a sentence each."""
         found = []
+        if self.measured is not None:
+            found.append(
+                f"Rates and tests of this batch are about {self.measured:,} of its {self.n:,} people, drawn by chance; "
+                "the numbers of people are of all."
+            )
         if self.fit is None and all(one.twin_test is None for one in self.comparisons):
             found.append(
                 f"The causal model was not tested on these rows: that takes at least {FEWEST} people of a group, here "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from cfad_core.audit.scoring import Scorer, encode_people
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.causal.learning import group_probability
 from cfad_core.causal.model import StructuralModel
-from cfad_core.core.arrays import Floats
+from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.formats import SMALLEST_GROUP
 from cfad_core.core.progress import Progress, Silent
@@ -47,6 +47,7 @@ def measure_batch(
     source: str = "",
     at: float | None = None,
     progress: Progress | None = None,
+    counted: Counted | None = None,
 ) -> Batch:
     """What an audit says about new people, and whether its causal model still fits them.
 
@@ -57,6 +58,7 @@ def measure_batch(
     ----------
     source : the name of the table
     at : the date of the batch, in seconds since 1970; by default now
+    counted : if these rows are only some of a table, drawn by chance: what was counted of all
 
     Raises
     ------
@@ -66,27 +68,61 @@ def measure_batch(
     if not len(table):
         raise InvalidDataError("The table has no rows: there is nobody to measure.")
     people, progress = encode_people(result.encoding, table), progress or Progress()
-    measuring = _Measuring(result, people, progress)
-    unknown = result.encoding.unknown_cells(table)
-    anywhere = np.any([*unknown.values(), np.zeros(len(table), dtype=np.bool_)], axis=0)
+    if counted is None:
+        counted = Counted.of(result.encoding, table, people)
+    measuring = _Measuring(result, people, counted, progress)
     return Batch(
         at=time.time() if at is None else float(at),
         source=source,
-        digest=digest(table),
-        n=len(table),
+        digest=counted.digest,
+        n=counted.rows,
         judged=len(measuring.judged),
         judges=len(result.judge_models),
         comparisons=tuple(measuring.through(one) for one in result.plan.comparisons),
-        unknown={name: float(cells.mean()) for name, cells in unknown.items()},
-        unknown_rows=float(anywhere.mean()),
+        unknown={name: count / counted.rows for name, count in counted.unknown.items()},
+        unknown_rows=counted.unknown_rows / counted.rows,
         fit=measure_fit(result, people),
+        measured=None if len(table) == counted.rows else len(table),
     )
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted of all rows of a table, however many of them are measured.
+
+    Attributes
+    ----------
+    digest : of the table
+    states : (states,), how many people are in each
+    unknown : by column that has any, cells with a category that the audit does not know
+    unknown_rows : rows with one in any column
+    """
+
+    digest: str
+    rows: int
+    states: NDArray[np.int64]
+    unknown: dict[str, int]
+    unknown_rows: int
+
+    @staticmethod
+    def of(encoding: Encoding, table: pd.DataFrame, people: Floats) -> Counted:
+        """A table that is measured whole."""
+        unknown = encoding.unknown_cells(table)
+        states = np.bincount(encoding.states.of_codes(people[:, 0]), minlength=encoding.states.count)
+        counts = {name: int(cells.sum()) for name, cells in unknown.items()}
+        return Counted(digest(table), len(table), states.astype(np.int64), counts, rows_with_any(unknown, len(table)))
+
+
+def rows_with_any(unknown: Mapping[str, Bools], rows: int) -> int:
+    """How many rows have a cell, given for each column which of them do."""
+    return int(np.any([*unknown.values(), np.zeros(rows, dtype=np.bool_)], axis=0).sum())
 
 
 class _Measuring:
     """What every method says of new people (n, d), and of their twins."""
 
-    def __init__(self, result: AuditResult, people: Floats, progress: Progress) -> None:
+    def __init__(self, result: AuditResult, people: Floats, counted: Counted, progress: Progress) -> None:
+        self.counted = counted
         self.result, self.judges, self.people, self.progress = result, result.judge_models, people, progress
         self.methods = tuple(method for method in result.scores if method in result.detectors)
         self.state = result.plan.states.of_codes(people[:, 0])
@@ -112,7 +148,8 @@ class _Measuring:
         """All of it through one comparison."""
         checks = self.result.seen(comparison.name).checks
         groups = self.result.plan.groups_of(self.state, comparison)
-        sizes = np.bincount(groups, minlength=len(comparison.groups)).tolist()
+        every = self.result.plan.groups_of(np.arange(len(self.counted.states)), comparison)
+        sizes = np.bincount(every, self.counted.states, minlength=len(comparison.groups)).astype(int).tolist()
         return ComparisonBatch(
             name=comparison.name,
             groups={

@@ -65,10 +65,14 @@ class Explanation:
         raised = np.maximum(self.parts, 0.0)
         shares = raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-300)
         order = np.argsort(-shares, axis=1, kind="stable")[:, :_NAMED]
-        return [
-            ", ".join(f"{self.variables[k]} {percent(line[k], 0)}" for k in first if line[k] >= NOTICEABLE)
-            for first, line in zip(order.tolist(), shares.tolist(), strict=True)
-        ]
+        largest = np.take_along_axis(shares, order, axis=1)
+        texts = np.array([[f"{name} {percent(k / 100.0, 0)}" for k in range(101)] for name in self.variables], object)
+        found = np.full(len(shares), "", dtype=object)
+        for k, one in enumerate(order.T):
+            named = largest[:, k] >= NOTICEABLE  # the shares fall: whose second is too small has no third
+            whole = np.rint(100.0 * largest[named, k]).astype(np.intp)
+            found[named] += (", " if k else "") + texts[one[named], whole]
+        return list(found)
 
 
 def explain(result: AuditResult, method: str, people: Floats) -> Explanation | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +17,16 @@ from cfad_core.audit.judging import UNSEEN, draws_of
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.arrays import Floats, Rows
+from cfad_core.core.distinct import distinct_rows
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.core.states import Codes
 from cfad_core.data.encoding import DecodedRows, Encoding
-from cfad_core.detectors.protocol import AnyDetector, PeopleDetector, TrainingRows, score_people
+from cfad_core.detectors.protocol import BLOCK, AnyDetector, PeopleDetector, TrainingRows, score_people
 from cfad_core.detectors.registry import METHODS
 
 SLICE = 8_192  # rows between two looks at whether to stop
+_ROWS = 131_072  # people and twins at once: more would only take memory
 
 
 def in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progress, stage: str = "evaluation") -> Floats:
@@ -51,23 +53,34 @@ class Scorer:
     progress: Progress
 
     def __call__(self, people: Floats, whose: Rows | None = None) -> dict[str, Floats]:  # noqa: ARG002 - as any Score
-        """Slice by slice, all methods on one: what they share is made once. Whose rows they are is all the same."""
+        """Rows that look the same to detectors are scored once. Whose rows they are is all the same."""
+        found: dict[str, Floats] = {}
+        plain = [method for method in self.methods if not isinstance(self.detectors[method], PeopleDetector)]
+        if plain:  # these see no group
+            rows = distinct_rows(people[:, 1:])
+            some = people[rows.first]
+            found = {method: self.by(method, some)[rows.place] for method in plain}
+        others = [method for method in self.methods if method not in found]
+        found |= self._by_people(others, people, found) if others else {}
+        return {method: found[method] for method in self.methods}
+
+    def _by_people(self, methods: Sequence[str], people: Floats, known: Mapping[str, Floats]) -> Mapping[str, Floats]:
+        """Slice by slice, all methods that see groups on one: what they share is made once."""
         parts = []
         for start in range(0, max(1, len(people)), SLICE):
             self.progress.check("evaluation")
-            parts.append(self._slice(people[start : start + SLICE]))
-        return {method: np.concatenate([part[method] for part in parts]) for method in self.methods}
+            here = slice(start, start + SLICE)
+            parts.append(self._slice(methods, people[here], {name: score[here] for name, score in known.items()}))
+        return {method: np.concatenate([part[method] for part in parts]) for method in methods}
 
-    def _slice(self, people: Floats) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
-        for method in self.methods:
+    def _slice(self, methods: Sequence[str], people: Floats, known: Mapping[str, Floats]) -> dict[str, Floats]:
+        found = dict(known)
+        for method in methods:
             detector = self.detectors[method]
-            base = detector.base if isinstance(detector, PeopleDetector) else None
-            known = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
-            if known is not None and isinstance(detector, PeopleDetector):  # the base has scored these people already
-                found[method] = detector.score_people(people, known)
-            else:
-                found[method] = score_people(detector, people)
+            assert isinstance(detector, PeopleDetector)
+            base = detector.base
+            score = next((score for name, score in found.items() if self.detectors[name] is base is not None), None)
+            found[method] = detector.score_people(people, score)  # the base may have scored these people already
         return found
 
     def by(self, method: str, people: Floats) -> Floats:
@@ -138,36 +151,63 @@ def score_rows(result: AuditResult, table: pd.DataFrame, *, reasons: bool = True
         every group, and ``_change_ATTRIBUTE`` for every comparison: whether the outcome changes in any other group (nan
         if the person's is compared with none).
     """
-    people = encode_people(result.encoding, table)
+    return score_encoded(result, encode_people(result.encoding, table), reasons=reasons).set_index(table.index)
+
+
+def score_encoded(result: AuditResult, people: Floats, *, reasons: bool = True) -> pd.DataFrame:
+    """The same of encoded people (n, d)."""
     methods = tuple(method for method in result.scores if method in result.detectors)
     scorer = Scorer(methods, result.detectors, Progress())
-    here, there = scorer(people), _TwinScores(result, people, scorer)
+    draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
+    size = int(np.clip(_ROWS // (1 + len(result.plan.moves) * (1 + draws)), BLOCK, SLICE))
+    parts = [
+        _columns(result, people[start : start + size], scorer, draws, reasons=reasons)
+        for start in range(0, max(1, len(people)), size)
+    ]
+    return pd.DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def _columns(
+    result: AuditResult, people: Floats, scorer: Scorer, draws: int, *, reasons: bool
+) -> dict[str, NDArray[Any]]:
+    there = _TwinScores(result, people, scorer, draws)
     columns: dict[str, NDArray[Any]] = {}
     for method in scorer.methods:
-        flagged = here[method] > result.report(method).threshold
-        columns[f"{method}_score"] = here[method]
-        columns[f"{method}_flag"] = flagged.astype(np.int64)
-        columns |= there.columns(method, here[method])
+        here = there.own[method]
+        columns[f"{method}_score"] = here
+        columns[f"{method}_flag"] = (here > result.report(method).threshold).astype(np.int64)
+        columns |= there.columns(method, here)
         if reasons and (found := explain(result, method, people)) is not None:
             columns[f"{method}_reasons"] = np.array(found.reasons(), dtype=object)
-    return pd.DataFrame(columns, index=table.index)
+    return columns
 
 
 class _TwinScores:
-    """What every method says of the twins of people (n, d), for every move."""
+    """What every method says of people (n, d) and of their twins, for every move.
 
-    def __init__(self, result: AuditResult, people: Floats, scorer: Scorer) -> None:
+    Many of a person's possible twins are the same, wherever nothing or little is drawn: every row is scored once.
+    """
+
+    def __init__(self, result: AuditResult, people: Floats, scorer: Scorer, draws: int) -> None:
         self.result, plan = result, result.plan
-        draws = 1 if isinstance(result.model, AdditiveModel) else draws_of(1)
         self.state = plan.states.of_codes(people[:, 0])
         twins_of, moves = result.model.possible_twins(people), range(len(plan.moves))
-        self.shown = [scorer(twins_of(0, to=plan.targets(self.state, move))) for move in moves]
-        self.drawn = [self.shown]
+        worlds = [twins_of(0, to=plan.targets(self.state, move)) for move in moves]
         if draws > 1:
-            self.drawn = [
-                [scorer(twins_of(UNSEEN + draw, to=plan.targets(self.state, move, draw))) for move in moves]
+            worlds += [
+                twins_of(UNSEEN + draw, to=plan.targets(self.state, move, draw))
                 for draw in range(draws)
+                for move in moves
             ]
+        every = np.concatenate([people, *worlds])
+        rows = distinct_rows(_what_differs(every, 1 + len(worlds)))
+        order = np.argsort(rows.first % max(1, len(people)), kind="stable")  # a person and their twins side by side
+        scores = scorer(every[rows.first[order]])
+        places = np.argsort(order)[rows.place].reshape(1 + len(worlds), len(people))
+        found = [{method: score[place] for method, score in scores.items()} for place in places]
+        count = len(plan.moves)
+        self.own, self.shown = found[0], found[1 : 1 + count]
+        self.drawn = [found[k : k + count] for k in range(1 + count, len(found), count)] if draws > 1 else [self.shown]
 
     def columns(self, method: str, own: Floats) -> dict[str, NDArray[Any]]:
         plan = self.result.plan
@@ -207,6 +247,14 @@ class _TwinScores:
         likely = np.full(len(own), np.nan)
         likely[view.rows] = np.mean(each, axis=0)
         return likely
+
+
+def _what_differs(rows: Floats, worlds: int) -> Floats:
+    """Enough to compare rows (worlds * n, d) by: whose they are, and the columns in which somebody's differ."""
+    bits = rows.view(np.uint64).reshape(worlds, len(rows) // worlds, rows.shape[1])
+    differ = np.any([(world != bits[0]).any(axis=0) for world in bits], axis=0)
+    whose = np.tile(np.arange(bits.shape[1], dtype=np.float64), worlds)
+    return np.column_stack([whose, rows[:, differ]])
 
 
 def explain_rows(result: AuditResult, table: pd.DataFrame, method: str) -> pd.DataFrame:
@@ -251,9 +299,14 @@ def twin_rows(
     InvalidConfigError
         If there are several other groups and none is named, or one that does not exist.
     """
-    people = encode_people(result.encoding, table)
-    state = result.plan.states.of_codes(people[:, 0])
-    target = states_named(result, state, to or {})
+    return twins_of_encoded(result, encode_people(result.encoding, table), table, to, clip=clip)
+
+
+def twins_of_encoded(
+    result: AuditResult, people: Floats, table: pd.DataFrame, to: Mapping[str, str] | None = None, *, clip: bool = True
+) -> DecodedRows:
+    """The same of people (n, d), given as they are encoded and as rows of a table."""
+    target = states_named(result, result.plan.states.of_codes(people[:, 0]), to or {})
     return result.encoding.decode(result.model.twins(people, to=target), people, table, clip=clip)
 
 
@@ -275,15 +328,19 @@ def encode_people(encoding: Encoding, table: pd.DataFrame) -> Floats:
     """Encode rows that must all belong to one of the groups of every sensitive attribute."""
     inside = encoding.in_groups(table)
     if not inside.all():
-        outside = int((~inside).sum())
-        if encoding.states.count == 2:
-            first, second = encoding.group_names(0)
-            what = f"a '{encoding.sensitive}' that is neither '{first}' nor '{second}'"
-        else:
-            names = [
-                f"'{name}' other than {', '.join(encoding.group_names(s))}"
-                for s, name in enumerate(encoding.attribute_names)
-            ]
-            what = f"a {' or a '.join(names)}"
-        raise InvalidDataError(f"{outside} of {len(table)} rows have {what}; remove these rows first.")
+        raise outside_groups(encoding, int((~inside).sum()), len(table))
     return encoding.encode(table)
+
+
+def outside_groups(encoding: Encoding, outside: int, rows: int) -> InvalidDataError:
+    """What to say if some of the rows belong to no group."""
+    if encoding.states.count == 2:
+        first, second = encoding.group_names(0)
+        what = f"a '{encoding.sensitive}' that is neither '{first}' nor '{second}'"
+    else:
+        names = [
+            f"'{name}' other than {', '.join(encoding.group_names(s))}"
+            for s, name in enumerate(encoding.attribute_names)
+        ]
+        what = f"a {' or a '.join(names)}"
+    return InvalidDataError(f"{outside} of {rows} rows have {what}; remove these rows first.")

@@ -160,11 +160,16 @@ class Layout:
         """(n, v), of rows x (n, d)."""
         return np.column_stack([shape.cells(x) for shape in self.shapes])
 
-    def rows(self, x: Floats, cells: Mapping[int, Floats]) -> Floats:
-        """The rows x (n, d) with other cells (n,), by variable; all others keep every bit."""
+    def rows(self, x: Floats, cells: Mapping[int, Floats], known: Floats | None = None) -> Floats:
+        """The rows x (n, d) with other cells (n,), by variable; all others keep every bit.
+
+        Parameters
+        ----------
+        known : ``cells(x)``, if they need not be worked out again
+        """
         result = x.copy()
         for i, values in cells.items():
-            before = self.shapes[i].cells(x)
+            before = self.shapes[i].cells(x) if known is None else known[:, i]
             moved = (values != before) & ~(np.isnan(values) & np.isnan(before))
             some = result[moved]
             self.shapes[i].write(some, values[moved])

@@ -277,7 +277,7 @@ class PossibleTwins:
             changed[i] = found
             if i in model.bases:
                 there[i] = model.bases[i].functions(found)
-        return model.layout.rows(self.x, changed)
+        return model.layout.rows(self.x, changed, self.cells)
 
 
 @dataclass(frozen=True)

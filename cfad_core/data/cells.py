@@ -54,18 +54,24 @@ def with_numbers(cells: pd.Series[Any], which: Bools, numbers: Floats, *, whole:
     return cells.astype(kind).mask(which, pd.Series(numbers, index=cells.index).astype(kind))
 
 
-def with_dates(cells: pd.Series[Any], which: Bools, microseconds: NDArray[np.int64]) -> pd.Series[Any]:
-    """The cells, with dates where ``which`` (n,) says so: ``microseconds`` (n,) since 1970, in UTC."""
+DateUnit = Literal["D", "s", "us"]
+
+
+def with_dates(cells: pd.Series[Any], which: Bools, microseconds: NDArray[np.int64], unit: DateUnit) -> pd.Series[Any]:
+    """The cells, with dates where ``which`` (n,) says so: ``microseconds`` (n,) since 1970, in UTC.
+
+    Parameters
+    ----------
+    unit : to which dates are written that are text: days, seconds or microseconds
+    """
     if not which.any():
         return cells
     chosen = np.clip(microseconds[which], *_CALENDAR)
     if pd.api.types.is_datetime64_any_dtype(cells):
         return _with_timestamps(cells, which, chosen.astype("datetime64[us]"))
-    whole_days = not (chosen % MICROSECONDS_A_DAY).any()
     known = cells.dropna()
-    if whole_days and len(known) and all(type(cell) is dt.date for cell in known):
+    if unit == "D" and len(known) and all(type(cell) is dt.date for cell in known):
         return with_values(cells, which, chosen.astype("datetime64[us]").astype("datetime64[D]").tolist())
-    unit: Literal["D", "s", "us"] = "D" if whole_days else "us" if (chosen % 1_000_000).any() else "s"
     texts = np.datetime_as_string(chosen.astype("datetime64[us]"), unit=unit)  # pads years to four digits
     return with_values(cells, which, [str(text).replace("T", " ") for text in texts])
 

@@ -28,7 +28,8 @@ from cfad_core.core.settings import from_plain
 from cfad_core.core.states import States
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.groups import OUTSIDE, Groups
-from cfad_core.data.kinds import Choices, VariableKind, check_readable, kind_named, kind_of
+from cfad_core.data.kinds import Choices, VariableKind, kind_named, kind_of
+from cfad_core.data.readable import Unreadable, refuse_unreadable, unreadable_columns
 from cfad_core.data.roles import ColumnRoles, joint_name, state_codes
 from cfad_core.data.scaling import ScalingName, fit_scale
 from cfad_core.data.variables import Variable, fit_variable
@@ -120,6 +121,10 @@ class Encoding:
         inside: Bools = state_codes(table, self.attributes) != OUTSIDE
         return inside
 
+    def unreadable(self, table: pd.DataFrame, skip: int = 0) -> list[Unreadable]:
+        """The variables with cells that cannot be encoded; the first ``skip`` rows do not count."""
+        return unreadable_columns(table, {variable.name: variable.kind for variable in self.variables}, skip)
+
     def encode(self, table: pd.DataFrame) -> Floats:
         """Columns (n, d) of rows; the state of those that do not belong to a group of every sensitive attribute is nan.
 
@@ -129,7 +134,7 @@ class Encoding:
             If a column is missing, a number is infinite or text, or a date cannot be read.
         """
         self._require_columns(table)
-        check_readable(table, {variable.name: variable.kind for variable in self.variables})
+        refuse_unreadable(self.unreadable(table))
         codes = np.append(self.states.codes, np.nan)[state_codes(table, self.attributes)]  # OUTSIDE is the last
         return np.column_stack([codes, *(variable.encode(table[variable.name]) for variable in self.variables)])
 

@@ -9,7 +9,6 @@ categories are a level. A new kind is one class here and one entry in ``KINDS``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -18,8 +17,8 @@ import pandas as pd
 
 from cfad_core.core.arrays import Bools, Floats, Rows
 from cfad_core.core.config import Categories
-from cfad_core.core.errors import InvalidConfigError, InvalidDataError
-from cfad_core.data.cells import with_dates, with_missing, with_numbers, with_values
+from cfad_core.core.errors import InvalidConfigError
+from cfad_core.data.cells import DateUnit, with_dates, with_missing, with_numbers, with_values
 from cfad_core.data.columns import (
     DAY,
     MICROSECOND,
@@ -239,7 +238,10 @@ class DateColumn(NumberColumn):
         if not variable.integer:  # parts of a day, to the second
             numbers, unit = np.rint(numbers * variable.seconds), np.rint(1.0 / MICROSECOND)
         time = np.where(moved, np.clip(numbers * unit, -_LARGEST_TIME, _LARGEST_TIME), 0.0)
-        return with_dates(cells, moved, time.astype(np.int64))
+        written: DateUnit = "s"  # whatever the other rows hold: a row is written the same in any company
+        if variable.integer and variable.seconds != 1.0:
+            written = "D" if variable.seconds == DAY else "us"
+        return with_dates(cells, moved, time.astype(np.int64), written)
 
 
 class CategoryColumn(Kind):
@@ -330,26 +332,6 @@ def kind_named(name: str) -> Kind:
 def kind_of(cells: pd.Series[Any]) -> str:
     """The name of what a column holds: numbers (also written as text), dates, or categories."""
     return next(kind.name for kind in KINDS if kind.recognises(cells))
-
-
-def check_readable(table: pd.DataFrame, kinds: Mapping[str, str]) -> None:
-    """Refuse text and infinity where numbers or dates are expected.
-
-    Raises
-    ------
-    InvalidDataError
-        Naming every such column, and how many cells.
-    """
-    wrong = []
-    for name, kind in kinds.items():
-        text, infinite = kind_named(kind).unreadable(table[name]), kind_named(kind).too_large(table[name])
-        if text.any():
-            found = f"found something else in {int(text.sum())} rows, such as '{table[name][text].iloc[0]}'"
-            wrong.append(f"Expected {kind}s in '{name}', {found}.")
-        if infinite.any():
-            wrong.append(f"Expected finite {kind}s in '{name}', found infinite ones in {int(infinite.sum())} rows.")
-    if wrong:
-        raise InvalidDataError("\n".join(f"{sentence} Correct these cells." for sentence in wrong))
 
 
 def _are_whole(values: Floats) -> bool:

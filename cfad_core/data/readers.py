@@ -7,6 +7,8 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -67,22 +69,17 @@ def read_table(
         if not source.is_file():
             raise InvalidDataError(f"There is no file '{source}'.")
         label, size = name or str(source), source.stat().st_size
-    suffix = _suffix(label)
+    suffix = suffix_of(label)
     if size > limits.bytes:
         raise InvalidDataError(f"'{label}' has {size:,} bytes; at most {limits.bytes:,} are read. Use a sample of it.")
-    try:
+    with reading(label, suffix):
         if suffix == ".parquet":
             table = _read_parquet(source, limits, label)
         elif suffix in EXCEL_SUFFIXES:
             table = _read_excel(source, sheet, label)
         else:
             table = _read_text(source, suffix, limits, label)
-    except InvalidDataError:
-        raise
-    except (OSError, EOFError, zlib.error, ValueError, UnicodeError, csv.Error, pd.errors.ParserError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InvalidDataError(f"Cannot read '{label}' as {_kind(suffix)}: {reason[:300]}") from error
-    _check_shape(table.shape, limits, label)
+    check_shape(table.shape, limits, label)
     if table.empty:
         raise InvalidDataError(f"'{label}' has a header but no rows.")
     return table
@@ -135,7 +132,20 @@ def excel_sheets(source: Path | bytes) -> list[str]:
         return list(book.sheet_names)
 
 
-def _suffix(label: str) -> str:
+@contextmanager
+def reading(label: str, suffix: str) -> Iterator[None]:
+    """Whatever is wrong with a file while it is read, said as one thing."""
+    try:
+        yield
+    except InvalidDataError:
+        raise
+    except (OSError, EOFError, zlib.error, ValueError, UnicodeError, csv.Error, pd.errors.ParserError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidDataError(f"Cannot read '{label}' as {_kind(suffix)}: {reason[:300]}") from error
+
+
+def suffix_of(label: str) -> str:
+    """The known ending of a file's name, by which its format is recognised."""
     lower = label.lower()
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
         if lower.endswith(suffix):
@@ -153,7 +163,8 @@ def _open(source: Path | bytes) -> IO[bytes]:
     return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
 
 
-def _check_shape(shape: tuple[int, ...], limits: Limits, label: str) -> None:
+def check_shape(shape: tuple[int, ...], limits: Limits, label: str) -> None:
+    """Refuse a table beyond the limits."""
     rows, columns = shape
     if rows > limits.rows:
         raise InvalidDataError(f"'{label}' has {rows:,} rows; at most {limits.rows:,} are read. Use a sample of it.")
@@ -168,7 +179,7 @@ def _read_parquet(source: Path | bytes, limits: Limits, label: str) -> pd.DataFr
 
     with _open(source) as stream:
         file = pq.ParquetFile(stream)
-        _check_shape((file.metadata.num_rows, file.metadata.num_columns), limits, label)
+        check_shape((file.metadata.num_rows, file.metadata.num_columns), limits, label)
         table = plain_cells(file.read().to_pandas())
     table.columns = pd.Index(distinct_names(list(table.columns)))
     return table.reset_index(drop=True)
@@ -182,11 +193,16 @@ def plain_cells(table: pd.DataFrame) -> pd.DataFrame:
         if pd.api.types.is_timedelta64_dtype(cells):
             cells = cells.dt.total_seconds()
         elif cells.dtype == object and cells.map(lambda cell: isinstance(cell, (np.ndarray, list, dict, bytes))).any():
-            cells = cells.map(lambda cell: str(cell.tolist() if isinstance(cell, np.ndarray) else cell))
+            cells = cells.map(cell_text)
         plain[position] = cells
     result = pd.DataFrame(plain)
     result.columns = table.columns
     return result
+
+
+def cell_text(cell: Any) -> str:
+    """A list, a record or bytes as text."""
+    return str(cell.tolist() if isinstance(cell, np.ndarray) else cell)
 
 
 def _read_excel(source: Path | bytes, sheet: str | None, label: str) -> pd.DataFrame:
@@ -208,7 +224,24 @@ def _read_excel(source: Path | bytes, sheet: str | None, label: str) -> pd.DataF
     return inferred
 
 
-def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) -> pd.DataFrame:
+@dataclass(frozen=True)
+class TextFormat:
+    """How a text file is read.
+
+    Attributes
+    ----------
+    packed : by gzip
+    encodings : to try in turn: a file may turn out not to be UTF-8 long after the sample
+    options : of pandas
+    """
+
+    packed: bool
+    encodings: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+def text_format(source: Path | bytes, suffix: str, limits: Limits, label: str) -> TextFormat:
+    """Recognise encoding, delimiter, decimal mark and names of columns by how a text file begins."""
     packed = suffix.endswith(".gz")
     with _open(source) as stream:
         raw: IO[bytes] = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
@@ -220,16 +253,26 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
     if "\0" in text:
         raise InvalidDataError(f"'{label}' is not a text file, whatever its name says.")
     options = _dialect(text, "\t" if suffix.startswith(".tsv") else _delimiter(text), limits, label)
-    # a file may turn out not to be UTF-8 long after the sample; latin-1 reads anything
-    for guess in [encoding, *(["cp1252", "latin-1"] if encoding == "utf-8" else [])]:
+    others = ("cp1252", "latin-1") if encoding == "utf-8" else ()  # latin-1 reads anything
+    return TextFormat(packed, (encoding, *others), options)
+
+
+def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) -> pd.DataFrame:
+    found = text_format(source, suffix, limits, label)
+    for guess in found.encodings:
         with _open(source) as stream:
-            unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if packed else stream
+            unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if found.packed else stream
             try:
-                table: pd.DataFrame = pd.read_csv(unpacked, encoding=guess, **options)
+                table: pd.DataFrame = pd.read_csv(unpacked, encoding=guess, nrows=limits.rows + 1, **found.options)
             except UnicodeDecodeError:
                 continue
             return table
-    raise InvalidDataError(f"'{label}' is in no encoding that can be read; save it as UTF-8.")
+    raise unknown_encoding(label)
+
+
+def unknown_encoding(label: str) -> InvalidDataError:
+    """What to say of a text file in none of the encodings."""
+    return InvalidDataError(f"'{label}' is in no encoding that can be read; save it as UTF-8.")
 
 
 def _dialect(text: str, delimiter: str, limits: Limits, label: str) -> dict[str, Any]:
@@ -238,7 +281,7 @@ def _dialect(text: str, delimiter: str, limits: Limits, label: str) -> dict[str,
     if not records:
         raise InvalidDataError(f"'{label}' is empty.")
     header = records[0]
-    _check_shape((0, len(header)), limits, label)
+    check_shape((0, len(header)), limits, label)
     for number, record in enumerate(records[1:], start=2):
         if len(record) > len(header):
             raise InvalidDataError(
@@ -253,7 +296,6 @@ def _dialect(text: str, delimiter: str, limits: Limits, label: str) -> dict[str,
         "header": 0,
         "names": distinct_names(header),
         "index_col": False,
-        "nrows": limits.rows + 1,
         "na_values": list(_MISSING),
         "keep_default_na": False,
         "skipinitialspace": True,

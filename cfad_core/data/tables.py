@@ -49,7 +49,7 @@ class Tables:
         A column that mixes types (as spreadsheets do) becomes text.
         """
         given = zip(PARTS, (table, test, test_counterfactual), strict=True)
-        arrow = {part: _to_arrow(frame) for part, frame in given if frame is not None}
+        arrow = {part: to_arrow(frame) for part, frame in given if frame is not None}
         return Tables(**{part: converted.to_pandas() for part, converted in arrow.items()}, _arrow=arrow)
 
     @staticmethod
@@ -102,7 +102,7 @@ class Tables:
     def save(self, part: str, path: Path) -> None:
         """Write one of the tables to a Parquet file, whole or not at all."""
         arrow = self._arrow.pop(part, None)  # it is written once, and takes as much room as the table
-        _write_arrow(_to_arrow(self.frames[part]) if arrow is None else arrow, path)
+        _write_arrow(to_arrow(self.frames[part]) if arrow is None else arrow, path)
 
 
 class MappedTable(Tables):
@@ -144,7 +144,7 @@ def write_mapped(table: pd.DataFrame, path: Path) -> None:
     """Write a table for ``MappedTable``, in types that last."""
     import pyarrow as pa
 
-    arrow = _to_arrow(table).combine_chunks()  # a column in one piece needs no copy
+    arrow = to_arrow(table).combine_chunks()  # a column in one piece needs no copy
     with pa.OSFile(str(path), "wb") as stream, pa.ipc.new_file(stream, arrow.schema) as writer:
         writer.write_table(arrow)
 
@@ -157,7 +157,7 @@ def _to_frame(table: Any) -> pd.DataFrame:
 
 def save_parquet(table: pd.DataFrame, path: Path) -> None:
     """Write any table to a Parquet file, in types that last, whole or not at all."""
-    _write_arrow(_to_arrow(table), path)
+    _write_arrow(to_arrow(table), path)
 
 
 def _write_arrow(table: Any, path: Path) -> None:
@@ -170,6 +170,23 @@ def _write_arrow(table: Any, path: Path) -> None:
 def digest(*tables: pd.DataFrame) -> str:
     """sha256 of the tables' contents: column names, types and every cell, in order."""
     return _sha256(*(_content(table) for table in tables))
+
+
+class ChunkDigest:
+    """``digest`` of one table that is seen chunk by chunk."""
+
+    def __init__(self) -> None:
+        self._summary, self._is_new = hashlib.sha256(), True
+
+    def add(self, chunk: pd.DataFrame) -> None:
+        """Its next rows."""
+        for piece in _content(chunk)[0 if self._is_new else 1 :]:
+            self._summary.update(piece)
+        self._is_new = False
+
+    def hexdigest(self) -> str:
+        """Of all rows so far."""
+        return self._summary.hexdigest()
 
 
 def _content(table: pd.DataFrame) -> tuple[bytes, bytes]:
@@ -186,7 +203,7 @@ def _sha256(*contents: Iterable[bytes]) -> str:
     return summary.hexdigest()
 
 
-def _to_arrow(table: pd.DataFrame) -> Any:
+def to_arrow(table: pd.DataFrame) -> Any:
     """The table in Arrow's types; only a table that does not fit into them is looked at column by column."""
     import pyarrow as pa
 

@@ -108,6 +108,11 @@ class Causes(Protocol):
         """
 
 
+def seen_by(detector: AnyDetector, people: Floats) -> Floats:
+    """What a detector looks at of people (n, d): all, or (n, d - 1) without the sensitive attributes."""
+    return people if isinstance(detector, PeopleDetector) else people[:, 1:]
+
+
 def score_people(detector: AnyDetector, people: Floats) -> Floats:
     """Scores (n,) of people (n, d); most detectors never see the sensitive attribute."""
     if isinstance(detector, PeopleDetector):

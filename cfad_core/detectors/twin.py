@@ -8,13 +8,14 @@ by *another* causal model the promise is only as good as the two models agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import TwinRule
+from cfad_core.core.distinct import distinct_rows
 from cfad_core.detectors.protocol import (
     AnyDetector,
     Causes,
@@ -23,6 +24,7 @@ from cfad_core.detectors.protocol import (
     Surroundings,
     explain_people,
     score_people,
+    seen_by,
     twins_wanted,
 )
 
@@ -42,35 +44,47 @@ class TwinDetector:
     draws: int = 1
 
     def score_people(self, people: Floats, base_score: Floats | None = None) -> Floats:
-        """One score of each person (n, d) and their twins, (n,); ``base_score`` is the person's own, if it is known."""
-        here = score_people(self.base, people) if base_score is None else base_score
+        """One score of each person (n, d) and their twins, (n,); ``base_score`` is the person's own, if it is known.
 
-        def of_one_draw(worlds: Sequence[Floats]) -> Floats:
-            there = score_people(self.base, np.concatenate(worlds))  # all at once: blocks of rows are then full
-            return twin_score([here, *np.split(there, len(worlds))], self.rule)
-
-        return mean_over_draws(of_one_draw, people, self.causes, self.draws)
+        Twins are often alike, and like one of the people: the base scores every row once.
+        """
+        every = np.concatenate([people, *(twins := self._twins(people))])
+        rows = distinct_rows(seen_by(self.base, every))
+        is_known = (rows.first < len(people)) & (base_score is not None)
+        scores = np.empty(len(rows.first))
+        if base_score is not None:
+            scores[is_known] = base_score[rows.first[is_known]]
+        if not is_known.all():
+            scores[~is_known] = score_people(self.base, every[rows.first[~is_known]])
+        here, *there = scores[rows.place.reshape(1 + len(twins), len(people))]  # (1 + twins, n)
+        others = self.causes.states.others
+        return mean_of_draws(
+            twin_score([here, *there[k : k + others]], self.rule) for k in range(0, len(there), others)
+        )
 
     def explain_people(self, people: Floats) -> Floats | None:
         """The mean of all explanations (n, m), or that of the score which counts; over all twins."""
-        here = explain_people(self.base, people)
-        if here is None:
+        every = np.concatenate([people, *(twins := self._twins(people))])
+        rows = distinct_rows(seen_by(self.base, every))
+        found = explain_people(self.base, every[rows.first])
+        if found is None:
             return None
+        here, *there = found[rows.place.reshape(1 + len(twins), len(people))]  # (1 + twins, n, m)
 
-        def of_one_draw(worlds: Sequence[Floats]) -> Floats:
-            parts = [here]
-            for twins in worlds:
-                there = explain_people(self.base, twins)
-                assert there is not None
-                parts.append(there)
+        def of_one_draw(parts: Sequence[Floats]) -> Floats:
             if self.rule == "mean":
                 return _mean(parts)
             sign = 1.0 if self.rule == "max" else -1.0
             counts = np.argmax([sign * part.sum(axis=1) for part in parts], axis=0)
-            chosen: Floats = np.stack(parts)[counts, np.arange(len(here))]
+            chosen: Floats = np.stack(parts)[counts, np.arange(len(people))]
             return chosen
 
-        return mean_over_draws(of_one_draw, people, self.causes, self.draws)
+        others = self.causes.states.others
+        return mean_of_draws(of_one_draw([here, *there[k : k + others]]) for k in range(0, len(there), others))
+
+    def _twins(self, people: Floats) -> list[Floats]:
+        """All twins that count, (n, d) each: one in each other group, then another one in each of them, ..."""
+        return [self.causes.twins(people, k) for k in range(twins_wanted(self.causes, self.draws))]
 
 
 def fit(task: Fitting) -> TwinDetector:
@@ -86,11 +100,15 @@ def restore(_: State, known: Surroundings) -> TwinDetector:
 def mean_over_draws(value: Callable[[Sequence[Floats]], Floats], people: Floats, causes: Causes, twins: int) -> Floats:
     """The mean of ``value`` of one twin of the people (n, d) in each other group, over so many twins in all."""
     others = causes.states.others
-    count = twins_wanted(causes, twins) // others
-    total: Floats | None = None
-    for draw in range(count):
-        found = value([causes.twins(people, draw * others + k) for k in range(others)])
-        total = found if total is None else total + found
+    draws = range(twins_wanted(causes, twins) // others)
+    return mean_of_draws(value([causes.twins(people, draw * others + k) for k in range(others)]) for draw in draws)
+
+
+def mean_of_draws(found: Iterable[Floats]) -> Floats:
+    """The mean of what was found in each draw."""
+    total, count = None, 0
+    for one in found:
+        total, count = one if total is None else total + one, count + 1
     assert total is not None
     return total / count if count > 1 else total
 

@@ -11,7 +11,8 @@ from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data import kinds
 from cfad_core.data.encoding import Encoding
-from cfad_core.data.kinds import KINDS, Choices, NumberColumn, check_readable, kind_of
+from cfad_core.data.kinds import KINDS, Choices, NumberColumn, kind_of
+from cfad_core.data.readable import refuse_unreadable, unreadable_columns
 from cfad_core.data.scaling import Scale
 from cfad_core.data.variables import Variable, fit_variable
 from tests.data.worlds import ROLES, fit_to, mixed, table
@@ -72,8 +73,8 @@ def test_a_new_kind_is_one_class_and_one_entry(monkeypatch: pytest.MonkeyPatch) 
 def test_infinite_numbers_are_refused_and_infinite_categories_are_not() -> None:
     frame = pd.DataFrame({"pay": [1.0, np.inf, -np.inf]})
     with pytest.raises(InvalidDataError, match="Expected finite numbers in 'pay', found infinite ones in 2 rows."):
-        check_readable(frame, {"pay": "number"})
-    check_readable(frame, {"pay": "category"})
+        refuse_unreadable(unreadable_columns(frame, {"pay": "number"}))
+    refuse_unreadable(unreadable_columns(frame, {"pay": "category"}))
 
 
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])

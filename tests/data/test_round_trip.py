@@ -322,7 +322,7 @@ def test_an_encoding_of_an_older_audit() -> None:
     assert x[:, 1:].tolist() == [[-2.0, -3.0, 1.5], [-1.0, 3.0, 1.5], [0.0, -3.0, 1.5], [2.0, 3.0, 1.5]]
     found = encoding.decode(x * [1.0, 1.0, -1.0, 2.0], x, frame).rows
     assert found["job"].tolist() == ["nurse", "nurse", "nurse", "nurse"]
-    assert found["since"].tolist() == ["1970-01-04"] * 4
+    assert found["since"].tolist() == ["1970-01-04 00:00:00"] * 4
 
 
 def test_dates_have_the_largest_unit_in_which_all_are_whole() -> None:

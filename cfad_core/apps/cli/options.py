@@ -14,10 +14,10 @@ from cfad_core.detectors.registry import METHODS, RANK, plain_methods
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def add_table(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "table", type=Path, metavar="TABLE", help="CSV, TSV (also .gz), Parquet or Excel file with a header"
-    )
+def add_table(
+    parser: argparse.ArgumentParser, what: str = "CSV, TSV (also .gz), Parquet or Excel file with a header"
+) -> None:
+    parser.add_argument("table", type=Path, metavar="TABLE", help=what)
     parser.add_argument("--sheet", metavar="NAME", help="of an Excel file; the first one by default")
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +17,9 @@ from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import CfadError, InvalidConfigError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from cfad_core.audit.result import AuditResult
+    from cfad_core.audit.streaming import Stream
+    from cfad_core.data.chunk_files import TableWriter
 
 
 def add_to(commands: Commands) -> None:
@@ -37,8 +40,8 @@ def add_to(commands: Commands) -> None:
     counterfactuals.set_defaults(run=_counterfactuals)
     for command in (score, counterfactuals):
         command.add_argument("audit", metavar="AUDIT", help="audit folder, or id of a saved audit")
-        add_table(command)
-        command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV file to write")
+        add_table(command, "CSV, TSV (also .gz), Parquet or Excel file with a header, or a folder of Parquet files")
+        command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV or Parquet file to write")
     counterfactuals.add_argument(
         "--to",
         nargs="+",
@@ -51,35 +54,53 @@ def add_to(commands: Commands) -> None:
 
 def _score(options: argparse.Namespace) -> None:
     from cfad_core.audit.folder import load_audit
-    from cfad_core.audit.scoring import score_rows
-    from cfad_core.data.readers import read_table
-    from cfad_core.data.tables import safe_for_spreadsheets, write_table
+    from cfad_core.audit.scoring import score_encoded
 
-    table = read_table(options.table, sheet=options.sheet)
     folder = audit_folder(options.audit)
     result = load_audit(folder)
-    scored = score_rows(result, table, reasons=not options.no_reasons)
-    write_table(
-        safe_for_spreadsheets(scored), options.out
-    )  # reasons begin with names of columns, which may be anything
+    is_batch, reasons = not options.no_history, not options.no_reasons
+    start = time.perf_counter()
+    # reasons begin with names of columns, which may be anything
+    with _streamed(options, result, is_batch=is_batch, for_spreadsheets=True) as (stream, writer):
+        for _, people in stream:
+            writer.add(score_encoded(result, people, reasons=reasons))
+    seconds = time.perf_counter() - start
     for method in result.scores:
-        if f"{method}_score" not in scored:
+        if method not in result.detectors:
             print(f"info: {method} is not part of this program, nor saved with the audit: it scores nothing here.")
-    _report_unknown(result, table)
-    if not options.no_history:
-        _keep_batch(options, folder, result, table)
+    _report_unknown(stream)
+    if is_batch:
+        _keep_batch(options, folder, result, stream)
+    _report_speed(stream.rows, seconds)
 
 
-def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, table: pd.DataFrame) -> None:
+@contextmanager
+def _streamed(
+    options: argparse.Namespace, result: AuditResult, *, is_batch: bool = False, for_spreadsheets: bool = False
+) -> Iterator[tuple[Stream, TableWriter]]:
+    """The table to read and the file to write, both chunk by chunk."""
+    from cfad_core.audit.streaming import Stream
+    from cfad_core.core.files import check_file
+    from cfad_core.data.chunk_files import chunk_writer
+    from cfad_core.data.chunks import open_chunks
+
+    check_file(options.out)
+    with TerminalProgress() as progress:
+        chunks = open_chunks(options.table, sheet=options.sheet, progress=progress)
+        stream = Stream(result, chunks, chunks.rows, progress, is_batch=is_batch)
+        with chunk_writer(options.out, for_spreadsheets=for_spreadsheets) as writer:
+            yield stream, writer
+
+
+def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, stream: Stream) -> None:
     """Measure the rows as a batch, say what was found, and keep it; the scores are written already."""
     from cfad_core.apps.cli.batches import batch_line
     from cfad_core.audit.batches import measure_batch
     from cfad_core.audit.history import append_batch, read_history, scored_before
 
-    if not len(table):
-        return
+    named = {"source": options.table.name, "at": options.date, "counted": stream.counted}
     with TerminalProgress() as progress:
-        batch = measure_batch(result, table, source=options.table.name, at=options.date, progress=progress)
+        batch = measure_batch(result, stream.measured, **named, progress=progress)
     print(batch_line(batch))
     for remark in batch.remarks:
         print(f"info: {remark}")
@@ -96,17 +117,24 @@ def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, 
 
 
 def _counterfactuals(options: argparse.Namespace) -> None:
-    from cfad_core.audit.scoring import twin_rows
-    from cfad_core.data.readers import read_table
-    from cfad_core.data.tables import write_table
+    from cfad_core.audit.scoring import twins_of_encoded
 
-    table = read_table(options.table, sheet=options.sheet)
     result = open_audit(options.audit)
-    found = twin_rows(result, table, to=_targets(options.to, result))
-    write_table(found.rows, options.out)
-    _report_unknown(result, table)
-    for name, count in found.clipped.items():
-        print(f"info: {count} of {len(table)} values of '{name}' were clipped to the range seen in training.")
+    to, clipped, start = _targets(options.to, result), Counter[str](), time.perf_counter()
+    with _streamed(options, result) as (stream, writer):
+        for chunk, people in stream:
+            found = twins_of_encoded(result, people, chunk, to)
+            writer.add(found.rows)
+            clipped.update(found.clipped)
+    seconds = time.perf_counter() - start
+    _report_unknown(stream)
+    for name, count in clipped.items():
+        print(f"info: {count} of {stream.rows} values of '{name}' were clipped to the range seen in training.")
+    _report_speed(stream.rows, seconds)
+
+
+def _report_speed(rows: int, seconds: float) -> None:
+    print(f"info: {rows:,} rows in {seconds:.1f} s: {rows / seconds:,.0f} rows a second.")
 
 
 def _targets(words: Sequence[str], result: AuditResult) -> dict[str, str]:
@@ -129,8 +157,9 @@ def _targets(words: Sequence[str], result: AuditResult) -> dict[str, str]:
     return found
 
 
-def _report_unknown(result: AuditResult, table: pd.DataFrame) -> None:
-    for name, count in result.encoding.unknown(table).items():
+def _report_unknown(stream: Stream) -> None:
+    for name, count in stream.counted.unknown.items():
         print(
-            f"warning: {count} of {len(table)} rows have an unknown '{name}'; it is treated as the most frequent value."
+            f"warning: {count} of {stream.rows} rows have an unknown '{name}'; it is treated as the most frequent "
+            "value."
         )

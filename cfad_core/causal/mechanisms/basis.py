@@ -100,8 +100,15 @@ class NumberBasis:
 
     def functions(self, cells: Floats) -> Lazy:
         """Each function of the cells (n,), (n,)."""
-        raw = self._raw(cells)
-        return Lazy(len(self.shift), lambda k: (raw[k] - self.shift[k]) / self.scale[k])
+        raw: list[Lazy] = []  # most variables are nobody's cause
+
+        def make(k: int) -> Floats:
+            if not raw:
+                raw.append(self._raw(cells))
+            found: Floats = (raw[0][k] - self.shift[k]) / self.scale[k]
+            return found
+
+        return Lazy(len(self.shift), make)
 
     def _raw(self, cells: Floats) -> Lazy:
         missing = np.isnan(cells)

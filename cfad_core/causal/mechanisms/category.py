@@ -67,7 +67,8 @@ class Category:
             worlds.known[id(self)] = self.probabilities(worlds.here, len(cells))
         p, q = worlds.known[id(self)], self.probabilities(worlds.there, len(cells))
         moved = self._coupled(level, p, q, worlds)
-        return np.where((p == q).all(axis=1), level, moved).astype(np.float64)
+        same = np.logical_and.reduce([here == there for here, there in zip(p.T, q.T, strict=True)])
+        return np.where(same, level, moved).astype(np.float64)
 
     def _coupled(self, level: NDArray[np.intp], p: Floats, q: Floats, worlds: Worlds) -> NDArray[np.intp]:
         way: Coupling = worlds.coupling or ("ordered" if self.is_ordered else "nominal")
