@@ -31,9 +31,14 @@ def save_everybody(result: AuditResult, path: Path) -> None:
 
 
 def load_everybody(
-    path: Path, text: Mapping[str, Any], scores: Mapping[str, MethodScores]
-) -> tuple[Everybody, dict[str, MethodScores]]:
-    """What ``save_everybody`` wrote: the table, and the scores of the sample with the counts of everybody."""
+    path: Path, text: Mapping[str, Any] | None, scores: dict[str, MethodScores]
+) -> tuple[Everybody | None, dict[str, MethodScores]]:
+    """What ``save_everybody`` wrote, and ``audit.json`` says: the table, and the sample's scores with counts of all.
+
+    Of any other audit, which says nothing, its scores as they are.
+    """
+    if text is None:
+        return None, scores
     arrays = load_file(path)
     found = {}
     for method, known in scores.items():

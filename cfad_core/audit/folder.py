@@ -253,11 +253,8 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         methods = text["methods"]
         stability.check(len(table), len(judged.people), model.strengths()[0], methods, len(plan.moves))
     known = Surroundings(config.replace(detector=settings), {}, SharedTwins(model))
-    notices = (Finding.from_dict(notice) for notice in text["notices"])
     scores = _load_scores(folder, table, judged, text["methods"], len(plan.moves))
-    everybody = None
-    if text.get("everybody") is not None:
-        everybody, scores = load_everybody(folder / "everybody.safetensors", text["everybody"], scores)
+    everybody, scores = load_everybody(folder / "everybody.safetensors", text.get("everybody"), scores)
     return AuditResult(
         roles=roles,
         config=config,
@@ -272,17 +269,27 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         judges=judged.judges,
         checks=tuple(ModelChecks.from_dict(one) for one in _saved_checks(text)),
         stability=stability,
-        notices=tuple(notice for notice in notices if notice.code not in RESULT_CODES),
-        provenance=Provenance(
-            data_digest=text["data_digest"],
-            seconds=dict(text["seconds"]),
-            versions=dict(text["versions"]),
-            n_train=text["n_train"],
-            n_train_normal=text["n_train_normal"],
-        ),
+        notices=_notices(text),
+        provenance=_provenance(text),
         judge_models=_SavedJudges(folder, text.get("judge_models", 0)),
         asked=None if text.get("asked") is None else AnswerRecord.from_dict(text["asked"]),
         slices={method: MethodSlices.from_dict(found) for method, found in text.get("slices", {}).items()},
+    )
+
+
+def _notices(text: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Those that are not about the numbers: these are made anew."""
+    found = (Finding.from_dict(notice) for notice in text["notices"])
+    return tuple(notice for notice in found if notice.code not in RESULT_CODES)
+
+
+def _provenance(text: Mapping[str, Any]) -> Provenance:
+    return Provenance(
+        data_digest=text["data_digest"],
+        seconds=dict(text["seconds"]),
+        versions=dict(text["versions"]),
+        n_train=text["n_train"],
+        n_train_normal=text["n_train_normal"],
     )
 
 

@@ -108,8 +108,8 @@ def _parquet(parts: Sequence[Path], rows: int | None) -> Chunks:
 
     label, suffix = str(parts[0] if len(parts) == 1 else parts[0].parent), ".parquet"
     with reading(label, suffix):
-        schema = _common_schema(parts)
-        missing, total = _missing_cells(parts, schema.names)
+        schema = common_schema(parts)
+        missing, total = missing_cells(parts, schema.names)
         names = distinct_names(list(schema.empty_table().to_pandas().columns))
     check_shape((0, len(names)), Limits(), label)
     if not total:
@@ -123,7 +123,7 @@ def _parquet(parts: Sequence[Path], rows: int | None) -> Chunks:
                     table = pa.Table.from_batches([batch])
                     if not table.schema.equals(schema):
                         table = table.select(schema.names).cast(schema)
-                    chunk = _as_in_whole(table.to_pandas(), table, missing, total)
+                    chunk = as_in_whole(table.to_pandas(), table, missing, total)
                     chunk.columns = pd.Index(names)
                     yield chunk
 
@@ -136,7 +136,7 @@ def _opened(part: Path) -> Any:
     return pq.ParquetFile(part, buffer_size=_BUFFER, pre_buffer=False)
 
 
-def _common_schema(parts: Sequence[Path]) -> Any:
+def common_schema(parts: Sequence[Path]) -> Any:
     """The columns of all files: the same, in types that hold all of them."""
     import pyarrow as pa
 
@@ -158,7 +158,7 @@ def _common_schema(parts: Sequence[Path]) -> Any:
         ) from error
 
 
-def _missing_cells(parts: Sequence[Path], names: Sequence[str]) -> tuple[dict[str, int], int]:
+def missing_cells(parts: Sequence[Path], names: Sequence[str]) -> tuple[dict[str, int], int]:
     """By column, how many cells are missing; and how many rows there are."""
     missing, total = dict.fromkeys(names, 0), 0
     for part in parts:
@@ -182,7 +182,7 @@ def _count_missing(file: Any, name: str) -> int:
     return sum(batch.column(0).null_count for batch in file.iter_batches(batch_size=_MOST, columns=[name]))
 
 
-def _as_in_whole(chunk: pd.DataFrame, table: Any, missing: Mapping[str, int], total: int) -> pd.DataFrame:
+def as_in_whole(chunk: pd.DataFrame, table: Any, missing: Mapping[str, int], total: int) -> pd.DataFrame:
     """The cells in the types that they have if all rows are read at once, as ``read_table`` does."""
     import pyarrow as pa
 

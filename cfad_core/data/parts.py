@@ -7,15 +7,16 @@ of one that is too large. So whatever is drawn or counted by part is the same wh
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from cfad_core.core.errors import InvalidDataError
-from cfad_core.data.readers import distinct_names, plain_cells
+from cfad_core.data.chunks import as_in_whole, common_schema, missing_cells
+from cfad_core.data.readers import distinct_names, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,19 +57,21 @@ class PartedTable:
     ----------
     source : the folder or file that was named
     columns : their names
+    parts : all of them; a worker, which is told which part to read, has none
+    schema : what the columns hold, in types for all files
+    missing, rows : by column of the files, how many cells are missing; and how many rows there are
     """
 
     source: Path
     files: tuple[Path, ...]
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(part.rows for part in self.parts)
+    schema: pa.Schema
+    missing: Mapping[str, int]
+    rows: int
 
     def read(self, part: Part, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """The rows of a part, or some of their columns; a worker may call this for a table that another one opened.
+        """The rows of a part, or some of their columns: the cells that they have if the whole table is read at once.
 
         Raises
         ------
@@ -78,16 +81,16 @@ class PartedTable:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        names = dict(zip(self.columns, self.schema.names, strict=True))
         wanted = list(self.columns if columns is None else columns)
-        try:
-            with pq.ParquetFile(part.file) as file:
-                names = dict(zip(self.columns, file.schema_arrow.names, strict=True))
-                found = _rows(file, part, [names[name] for name in wanted]).to_pandas()
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InvalidDataError(f"Cannot read '{part.file}': {' '.join(str(error).split())[:300]}") from error
-        if len(found) != part.rows:
+        with reading(str(part.file), ".parquet"), pq.ParquetFile(part.file) as file:
+            table = _rows(file, part, [names[name] for name in wanted])
+            table = table.select([names[name] for name in wanted])
+            fields = [self.schema.field(names[name]) for name in wanted]
+            table = table.cast(pa.schema(fields))
+        if len(table) != part.rows:
             raise InvalidDataError(f"'{part.file}' has changed while it was read. Start again.")
-        found = plain_cells(found[[names[name] for name in wanted]])
+        found = as_in_whole(table.to_pandas(), table, self.missing, self.rows)
         found.columns = pd.Index(wanted)
         return found
 
@@ -100,25 +103,23 @@ def open_parts(source: Path) -> PartedTable:
     InvalidDataError
         If there is none, or the files do not have the same columns.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     files = tuple(sorted(source.glob("*.parquet"))) if source.is_dir() else (source,)
     if not files:
         raise InvalidDataError(f"Expected Parquet files (*.parquet) in the folder '{source}'; there are none.")
     parts: list[Part] = []
-    schema: pa.Schema | None = None
-    for path in files:
-        try:
+    with reading(str(source), ".parquet"):
+        schema = common_schema(files)
+        missing, total = missing_cells(files, schema.names)
+        for path in files:
             with pq.ParquetFile(path) as file:
-                _check_alike(path, file.schema_arrow, files[0], schema or file.schema_arrow)
-                schema = schema or file.schema_arrow
                 parts += _parts_of(path, file.metadata, parts[-1] if parts else None)
-        except (pa.ArrowException, OSError) as error:
-            raise InvalidDataError(f"Cannot read '{path}' as a Parquet file: {str(error)[:300]}") from error
-    if schema is None or not parts:
+    if not parts:
         raise InvalidDataError(f"'{source}' has columns but no rows.")
-    return PartedTable(source.absolute(), files, tuple(distinct_names(schema.names)), tuple(parts))
+    return PartedTable(
+        source.absolute(), files, tuple(distinct_names(schema.names)), tuple(parts), schema, missing, total
+    )
 
 
 def digest_of(files: Sequence[Path]) -> str:
@@ -129,31 +130,6 @@ def digest_of(files: Sequence[Path]) -> str:
             while block := stream.read(_BLOCK):
                 found.update(block)
     return found.hexdigest()
-
-
-def _check_alike(path: Path, schema: Any, first: Path, expected: Any) -> None:
-    """Refuse a file whose columns are not those of the first one; an integer may be a longer one elsewhere."""
-    if list(schema.names) != list(expected.names):
-        odd = sorted(set(schema.names) ^ set(expected.names))
-        what = f"they differ in {', '.join(map(repr, odd[:5]))}" if odd else "they are in another order"
-        raise InvalidDataError(f"All files of a table must have the same columns; in '{path.name}' and "
-                               f"'{first.name}' {what}.")  # fmt: skip
-    for name, kind, other in zip(schema.names, schema.types, expected.types, strict=True):
-        if _family(kind) != _family(other):
-            raise InvalidDataError(
-                f"Column '{name}' holds {other} in '{first.name}', but {kind} in '{path.name}'; expected one kind in "
-                "all files. Write them anew."
-            )
-
-
-def _family(kind: Any) -> str:
-    import pyarrow.types as types
-
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    if types.is_dictionary(kind):
-        return _family(kind.value_type)
-    return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
 
 
 def _parts_of(path: Path, metadata: pq.FileMetaData, last: Part | None) -> Iterator[Part]:

@@ -180,12 +180,12 @@ def _read_parquet(source: Path | bytes, limits: Limits, label: str) -> pd.DataFr
     with _open(source) as stream:
         file = pq.ParquetFile(stream)
         check_shape((file.metadata.num_rows, file.metadata.num_columns), limits, label)
-        table = plain_cells(file.read().to_pandas())
+        table = _plain_cells(file.read().to_pandas())
     table.columns = pd.Index(distinct_names(list(table.columns)))
     return table.reset_index(drop=True)
 
 
-def plain_cells(table: pd.DataFrame) -> pd.DataFrame:
+def _plain_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Cells that an audit can compare: spans of time as seconds; lists, records and bytes as text."""
     plain = {}
     for position in range(table.shape[1]):

@@ -14,7 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +33,8 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.core.files import staged_file
 from cfad_core.core.progress import Progress
+from cfad_core.data.chunk_files import chunk_writer
+from cfad_core.data.chunks import open_chunks
 from cfad_core.data.drawing import (
     Drawn,
     chances,
@@ -46,14 +50,16 @@ from cfad_core.data.findings import refuse_errors
 from cfad_core.data.groups import OUTSIDE
 from cfad_core.data.parts import Part, PartedTable, digest_of, open_parts
 from cfad_core.data.profile import Profile, profile_of
+from cfad_core.data.readers import suffix_of
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.validation import validate
 from cfad_core.runs.cluster import Stoppable, cluster, over_parts
 
-LOOKING, DRAWING = "looking at all rows", "drawing rows"
+REWRITING, LOOKING, DRAWING = "rewriting the table", "looking at all rows", "drawing rows"
 FOLDER = "everybody"  # in the audit's folder
 _REQUEST = "large.json"
 _POSITIONS = "positions.npy"
+_COPY = "table.parquet"  # of a text file
 _PILOT = 20_000  # rows that roles are settled by
 _ROWS_OF_STAGE = 40_000  # that are scored in about as long as other stages take for one of their shares
 _ROW_GROUP = 20_000  # rows that are read at least, to look at some of them
@@ -83,23 +89,32 @@ class Request:
 
     Attributes
     ----------
-    source, rows, digest : the table, and what it was when it was looked at
+    source : the table
+    name : what people call it
+    rows, digest : what it was when it was looked at
     furthest : as in ``Everybody``
     scheduler, workers : as in ``cluster``
+    is_copy : whether the table is a copy for this audit alone
     """
 
     source: str
+    name: str
     rows: int
     digest: str
     furthest: tuple[str, float] | None
     scheduler: str | None = None
     workers: int | None = None
+    is_copy: bool = False
 
     def save(self, folder: Path, positions: NDArray[np.int64]) -> None:
-        """Put it into the folder of an audit, with the positions of the rows that were drawn."""
+        """Put it into the folder of an audit, with the positions of the rows that were drawn, and a copied table."""
         folder.mkdir(parents=True, exist_ok=True)
         np.save(folder / _POSITIONS, positions)
-        (folder / _REQUEST).write_text(json.dumps(asdict(self)), encoding="utf-8")
+        kept = self
+        if self.is_copy:
+            kept = replace(self, source=str(folder / _COPY))
+            shutil.move(self.source, kept.source)
+        (folder / _REQUEST).write_text(json.dumps(asdict(kept)), encoding="utf-8")
 
 
 def load_request(folder: Path) -> tuple[Request, NDArray[np.int64]] | None:
@@ -122,13 +137,36 @@ def large_stages(folder: Path) -> dict[str, float]:
 
 def forget_request(folder: Path) -> None:
     """Remove what ``Request.save`` put there: it names places of this machine, and all is done."""
-    for name in (_REQUEST, _POSITIONS):
+    for name in (_REQUEST, _POSITIONS, _COPY):
         (folder / name).unlink(missing_ok=True)
 
 
-def look(client: Any, source: Path, seed: int, progress: Progress) -> Looked:
-    """Look at all rows of the table in a folder or file."""
-    table = open_parts(source)
+@contextmanager
+def in_parts(source: Path, place: Path, progress: Progress) -> Iterator[PartedTable]:
+    """The table in a folder or file; one in a text file is rewritten as Parquet in a folder of ``place`` meanwhile.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is no table.
+    """
+    if source.is_dir() or suffix_of(str(source)) == ".parquet":
+        yield open_parts(source)
+        return
+    place.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".staged-", dir=place) as folder:
+        path, done = Path(folder) / _COPY, 0
+        chunks = open_chunks(source, progress=progress)
+        with chunk_writer(path) as writer:
+            for chunk in chunks:
+                writer.add(chunk)
+                done += len(chunk)
+                progress.tick(REWRITING, done, chunks.rows)
+        yield open_parts(path)
+
+
+def look(client: Any, table: PartedTable, seed: int, progress: Progress) -> Looked:
+    """Look at all rows of a table."""
     bare, share = replace(table, parts=()), _PILOT / table.rows
     profiles: dict[int, Profile] = {}
     pilots: dict[int, pd.DataFrame] = {}
@@ -172,11 +210,16 @@ def draw(
     return roles, sample
 
 
-def request_of(looked: Looked, sample: Drawn, scheduler: str | None, workers: int | None) -> Request:
-    """What scoring everybody will need."""
+def request_of(
+    looked: Looked, sample: Drawn, given: Path, scheduler: str | None = None, workers: int | None = None
+) -> Request:
+    """What scoring everybody will need, of a table that was given as this folder or file."""
     inside = looked.profile if not sample.outside else None  # a sample has no rows outside of all groups
     furthest = None if inside is None else inside.furthest(profile_of(sample.rows))
-    return Request(str(looked.table.source), looked.table.rows, looked.digest, furthest, scheduler, workers)
+    table, is_copy = looked.table, looked.table.source != given.absolute()
+    return Request(
+        str(table.source), given.name, table.rows, looked.digest, furthest, scheduler, workers, is_copy=is_copy
+    )
 
 
 def score_everybody(
@@ -192,7 +235,7 @@ def score_everybody(
     table = open_parts(Path(request.source))
     if table.rows != request.rows:
         raise InvalidDataError(
-            f"'{request.source}' had {request.rows:,} rows when rows of it were drawn; now it has {table.rows:,}. "
+            f"'{request.name}' had {request.rows:,} rows when rows of it were drawn; now it has {table.rows:,}. "
             "Start a new audit."
         )
     models, stage = folder / _MODELS, folder / _STAGED
@@ -209,7 +252,7 @@ def score_everybody(
     finally:
         for left in (models, stage):
             shutil.rmtree(left, ignore_errors=True)
-    known = Everybody(Path(request.source).name, request.digest, 0, 0, len(positions), request.furthest, {}, positions)
+    known = Everybody(request.name, request.digest, 0, 0, len(positions), request.furthest, {}, positions)
     return with_everybody(result, _sum(found[place] for place in sorted(found)), known)
 
 

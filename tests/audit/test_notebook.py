@@ -164,8 +164,8 @@ def test_nothing_is_said_about_a_group_of_fewer_than_ten(result: AuditResult) ->
             people,
             row=people.row[kept],
             is_anomaly=people.is_anomaly[kept],
-            factual=people.factual[kept],
-            twins=people.twins[:, kept],
+            codes=people.codes[kept],
+            encoded=people.encoded.some(kept),
             judged=place[people.judged[judged]],
         ),
         scores={

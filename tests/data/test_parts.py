@@ -61,10 +61,10 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     table = make_people(10, seed=0)
     table.to_parquet(tmp_path / "a.parquet")
     table.drop(columns="debt").to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(InvalidDataError, match=r"same columns; in 'b.parquet' and 'a.parquet' they differ in 'debt'"):
+    with pytest.raises(InvalidDataError, match=r"same columns; 'b.parquet' and 'a.parquet' differ in: debt"):
         open_parts(tmp_path)
     table.assign(debt="much").to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(InvalidDataError, match=r"'debt' holds double in 'a.parquet', but .*string in 'b.parquet'"):
+    with pytest.raises(InvalidDataError, match=r"differ in a column's type: .*debt"):
         open_parts(tmp_path)
     table[:0].to_parquet(tmp_path / "a.parquet")
     (tmp_path / "b.parquet").unlink()

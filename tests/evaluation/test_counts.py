@@ -28,8 +28,11 @@ def cases(draw: st.DrawFn) -> Case:
 def counted(case: Case, edges: Floats, cut: int = 0) -> ScoreCounts:
     """In two parts, cut anywhere."""
     none = ScoreCounts.none(edges, 3, labelled=True)
-    parts = [none.with_people(*(some[part] for some in case)) for part in (slice(None, cut), slice(cut, None))]
-    return parts[0] + parts[1]
+    score, group, labels = case
+    first, second = (
+        none.with_people(score[part], group[part], labels[part]) for part in (slice(None, cut), slice(cut, None))
+    )
+    return first + second
 
 
 @settings(max_examples=100, deadline=None)

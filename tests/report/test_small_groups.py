@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cfad_core.core.formats import SMALLEST_GROUP
@@ -124,8 +125,8 @@ def test_where_all_groups_are_small_nothing_is_compared() -> None:
         result.people,
         row=result.people.row[rows],
         is_anomaly=None,
-        factual=result.people.factual[rows],
-        twins=result.people.twins[:, rows],
+        codes=result.people.codes[rows],
+        encoded=result.people.encoded.some(np.array(rows)),
         judged=result.people.judged[: len(rows)],
     )
     scores = {

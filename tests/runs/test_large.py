@@ -22,6 +22,8 @@ from cfad_core.core.errors import AuditCancelled, CfadError, InvalidArtifactErro
 from cfad_core.core.progress import Progress
 from cfad_core.data import parts
 from cfad_core.data.drawing import Drawn
+from cfad_core.data.parts import open_parts
+from cfad_core.data.readers import read_table
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.evaluation.outcomes import ScoreCurve
@@ -32,6 +34,8 @@ from cfad_core.runs.large import (
     Looked,
     Request,
     draw,
+    forget_request,
+    in_parts,
     load_request,
     look,
     read_rows,
@@ -56,7 +60,7 @@ def client() -> Iterator[Any]:
     """A cluster in this process: what its workers do is the same, and starts at once."""
     from distributed import Client
 
-    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as found:
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as found:  # type: ignore[no-untyped-call]
         yield found
 
 
@@ -87,10 +91,10 @@ def made(client: Any, folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
         patch.setattr(parts, "MOST_CELLS", 2_000)
         patch.setattr(parts, "_LEAST_ROWS", 1)
         patch.setattr(large, "cluster", lambda *_: _Open(client))
-        looked = look(client, folder, 0, Progress())
+        looked = look(client, open_parts(folder), 0, Progress())
         roles, sample = draw(client, looked, ROLES, CONFIG, Progress(), 800)
         result = audit_tables(Tables.of(sample.rows), roles, CONFIG)
-        request = request_of(looked, sample, None, None)
+        request = request_of(looked, sample, folder)
         result = score_everybody(result, request, sample.position, out, Progress())
         save_audit(result, out)
         yield result, looked, sample, out
@@ -207,7 +211,7 @@ def test_a_part_scored_in_pieces_adds_up(made: Made, people: pd.DataFrame) -> No
 
 def test_a_request_lasts_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
     assert load_request(tmp_path) is None
-    request = Request("place", 10, "digest", ("debt", 1.5), "tcp://somewhere:8786", 3)
+    request = Request("place", "people", 10, "digest", ("debt", 1.5), "tcp://somewhere:8786", 3)
     request.save(tmp_path, np.arange(4))
     found = load_request(tmp_path)
     assert found is not None
@@ -218,9 +222,28 @@ def test_a_request_lasts_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
         load_request(tmp_path)
 
 
+def test_a_text_file_is_rewritten_for_the_audit_and_goes_with_it(tmp_path: Path) -> None:
+    table = make_people(500, seed=3)
+    table.loc[499, "schooling"] = np.nan
+    table["code"] = np.where(np.arange(500) < 450, "1", "x1")  # text, but not at first
+    table.to_csv(tmp_path / "people.csv", index=False)
+    place = tmp_path / "place"
+    with in_parts(tmp_path / "people.csv", place, Progress()) as opened:
+        rows = pd.concat([opened.read(part) for part in opened.parts], ignore_index=True)
+        pd.testing.assert_frame_equal(rows, read_table(tmp_path / "people.csv"))
+        request = Request(str(opened.source), "people.csv", 500, "digest", None, is_copy=True)
+        request.save(tmp_path / "audit", np.arange(3))
+    assert list(place.iterdir()) == []
+    found = load_request(tmp_path / "audit")
+    assert found is not None
+    assert open_parts(Path(found[0].source)).rows == 500
+    forget_request(tmp_path / "audit")
+    assert list((tmp_path / "audit").iterdir()) == []
+
+
 def test_a_table_that_grew_meanwhile_is_refused(made: Made, tmp_path: Path) -> None:
     result, looked, sample, _ = made
-    request = replace(request_of(looked, sample, None, None), rows=17)
+    request = replace(request_of(looked, sample, looked.table.source), rows=17)
     with pytest.raises(InvalidDataError, match="had 17 rows when rows of it were drawn; now it has 3,000"):
         score_everybody(result, request, sample.position, tmp_path, Progress())
 
@@ -229,7 +252,7 @@ def test_what_all_rows_show_is_refused_before_anything_is_learned(client: Any, t
     table = make_people(2_000, seed=8)
     table.loc[1_999, "debt"] = np.inf
     table.to_parquet(tmp_path / "a.parquet")
-    looked = look(client, tmp_path, 0, Progress())
+    looked = look(client, open_parts(tmp_path), 0, Progress())
     with pytest.raises(InvalidDataError, match="Column 'debt' has 1 infinite cells among 2,000"):
         draw(client, looked, ROLES, CONFIG, Progress())
 
@@ -238,7 +261,7 @@ def test_a_group_that_is_too_small_to_learn_from_is_named(client: Any, tmp_path:
     table = make_people(30_000, seed=9)
     table.loc[60:, "group"] = "a"
     table.to_parquet(tmp_path / "a.parquet")
-    looked = look(client, tmp_path, 0, Progress())
+    looked = look(client, open_parts(tmp_path), 0, Progress())
     with pytest.raises(InvalidDataError, match=r"Group 'b' .*(are needed|at least)"):
         draw(client, looked, ROLES, CONFIG, Progress(), 1_000)
 

@@ -16,6 +16,7 @@ from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.evaluation.pair_table import worst_line
 from cfad_core.runs.model import AS_STORED, AUDITS, REPORTS, AuditRecord, ChosenThreshold, Report, headline
 from cfad_core.runs.store import Store
+from tests.conftest import with_rows
 from tests.runs.conftest import finish, put
 
 
@@ -140,7 +141,7 @@ def test_the_headline_says_nothing_about_few_people(crossed: AuditResult) -> Non
     factual = crossed.people.factual.copy()
     women = np.flatnonzero(states.levels[states.of_codes(factual[:, 0]), 0] == 0)[9:]
     factual[women, 0] = states.codes[states.moved(states.of_codes(factual[women, 0]), {0: 1})]
-    few = dataclasses.replace(crossed, people=dataclasses.replace(crossed.people, factual=factual))
+    few = dataclasses.replace(crossed, people=with_rows(crossed.people, factual))
     assert set(headline(few)["pca"]["worst_pairs"]) == {"region"}
 
 

@@ -13,16 +13,13 @@ from cfad_core.apps.cli.large import audit_large, is_large
 from cfad_core.apps.cli.options import Commands, add_large, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
 from cfad_core.apps.cli.plans import add_plan, check_plan, plan_audit
-from cfad_core.apps.cli.sensitive import typed_attributes
-from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, Knowledge, preset
-from cfad_core.core.errors import InvalidConfigError
-from cfad_core.core.files import read_bytes
+from cfad_core.apps.cli.table_settings import roles_from, settings_of
+from cfad_core.core.config import DEFAULT_METHODS, AuditConfig
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from cfad_core.audit.result import AuditResult
-    from cfad_core.core.config import AskedDetector
     from cfad_core.core.progress import Progress
     from cfad_core.data.roles import ColumnRoles
 
@@ -106,7 +103,7 @@ def _inspect(options: argparse.Namespace) -> None:
     print(f"{len(table)} rows, {table.shape[1]} columns.\n")
     rows = [[entry.column, entry.kind, entry.role, entry.reason] for entry in suggestion.columns]
     print(aligned([["column", "holds", "suggested role", "because it"], *rows]))
-    roles = _roles(options, suggestion.ignored) if options.sensitive else suggestion.roles
+    roles = roles_from(options, suggestion.ignored) if options.sensitive else suggestion.roles
     if roles is None:
         print("\nNo column looks sensitive; name one with --sensitive.")
         return
@@ -121,14 +118,6 @@ def _inspect(options: argparse.Namespace) -> None:
 def _listed(names: Sequence[str]) -> str:
     """``'a' and 'b'``, ``'a', 'b' and 'c'``."""
     return " and ".join([", ".join(f"'{name}'" for name in names[:-1]), f"'{names[-1]}'"])
-
-
-def _roles(options: argparse.Namespace, ignored: Sequence[str]) -> ColumnRoles:
-    from cfad_core.data.roles import roles_of
-
-    score = getattr(options, "score_column", None)
-    ignore = [name for name in ignored if name != score] if options.ignore is None else options.ignore
-    return roles_of(typed_attributes(options), options.label, options.anomaly, ignore, score)
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -174,28 +163,6 @@ def _audit_table(options: argparse.Namespace) -> None:
     print(f"\nThe audit is {place}." if result is not None else f"\n{place}")
 
 
-def settings_of(
-    options: argparse.Namespace, table: pd.DataFrame, asked: AskedDetector | None
-) -> tuple[ColumnRoles, AuditConfig, list[str]]:
-    """What the options say about a table: roles, settings, and what to tell whoever typed them."""
-    from cfad_core.data.suggestions import suggest_roles, suggest_roots
-
-    ignored = suggest_roles(table, options.sensitive, options.label).ignored if options.ignore is None else ()
-    roles = _roles(options, ignored)
-    suggested = suggest_roots(name for name in roles.features(table) if name not in options.from_sensitive)
-    knowledge, remarks = _knowledge(options, roles.sensitive_columns, roles.features(table), suggested)
-    config = preset(
-        options.preset,
-        methods=() if options.no_methods else tuple(dict.fromkeys(options.methods)),
-        seed=options.seed,
-        categories=options.categories,
-        subsamples=options.subsamples,
-        knowledge=knowledge,
-        asked=asked,
-    )
-    return roles, config, remarks
-
-
 def _run(
     options: argparse.Namespace,
     given: tuple[pd.DataFrame, pd.DataFrame | None, pd.DataFrame | None],
@@ -229,49 +196,3 @@ def _run(
         if config.asked is not None:
             return ask_for_saved(options, store, audit, progress)
         return store.result(audit), f"saved as {audit}"
-
-
-def _knowledge(
-    options: argparse.Namespace, sensitive: Sequence[str], features: Sequence[str], suggested_roots: Sequence[str]
-) -> tuple[Knowledge, list[str]]:
-    """What is known of the causal graph, and what to say about it."""
-    from cfad_core.causal.exchange import MOST_BYTES, knowledge_from_json, read_graph
-    from cfad_core.causal.graph import allowed_edges
-
-    remarks, variables = [], [*sensitive, *features]
-    if options.graph is not None:
-        if options.roots or options.from_sensitive or options.tier:
-            raise InvalidConfigError(
-                "A ready graph says all about causes: give --graph, or --roots, --from-sensitive and --tier, not both."
-            )
-        graph = read_graph(read_bytes(options.graph, MOST_BYTES), options.graph.name)
-        knowledge = graph.knowledge(variables, sensitive)
-        if missing := graph.missing(variables):
-            remarks.append(f"warning: Not in the graph, so without causes and effects: {', '.join(missing)}.")
-    elif options.knowledge is not None:
-        knowledge = knowledge_from_json(read_bytes(options.knowledge, MOST_BYTES), options.knowledge.name)
-        said = (*knowledge.roots, *knowledge.from_sensitive, *(options.roots or ()))
-        left_out = [name for name in suggested_roots if name not in said]
-        if left_out:
-            remarks.append(
-                f"info: Not taken for columns without causes, as the file does not say so: {', '.join(left_out)}."
-            )
-        knowledge = _added(knowledge, options)
-    else:
-        if options.roots is None and suggested_roots:
-            names = ", ".join(suggested_roots)
-            remarks.append(f"info: Taken to have no causes in the table (--roots says otherwise): {names}.")
-        knowledge = _added(Knowledge(roots=tuple(suggested_roots) if options.roots is None else ()), options)
-    allowed_edges(variables, sensitive, knowledge)  # refuses what cannot be, before anything long begins
-    return knowledge, remarks
-
-
-def _added(knowledge: Knowledge, options: argparse.Namespace) -> Knowledge:
-    """The knowledge, with what the options say."""
-    if options.tier and knowledge.tiers:
-        raise InvalidConfigError("The file of --knowledge has tiers: give them there or with --tier, not both.")
-    return knowledge.replace(
-        roots=tuple(dict.fromkeys([*knowledge.roots, *(options.roots or ())])),
-        from_sensitive=tuple(dict.fromkeys([*knowledge.from_sensitive, *options.from_sensitive])),
-        tiers=tuple(tuple(tier) for tier in options.tier) or knowledge.tiers,
-    )

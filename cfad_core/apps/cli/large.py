@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.jobs import run_job
+from cfad_core.apps.cli.table_settings import settings_of
 from cfad_core.core.errors import InvalidConfigError
 
 if TYPE_CHECKING:
     from cfad_core.audit.result import AuditResult
     from cfad_core.core.config import AskedDetector
     from cfad_core.core.progress import Progress
+    from cfad_core.data.parts import PartedTable
 
 
 def is_large(options: argparse.Namespace) -> bool:
@@ -27,17 +29,27 @@ def audit_large(
     options: argparse.Namespace, asked: AskedDetector | None, progress: Progress
 ) -> tuple[AuditResult, str, list[str]]:
     """The audit, where it is, and what to tell whoever typed the options."""
-    from cfad_core.apps.cli.audit import settings_of
+    from cfad_core.runs.index import home_folder
+    from cfad_core.runs.large import in_parts
+
+    _refuse(options, asked)
+    place = home_folder() if options.out is None else options.out.absolute().parent
+    with in_parts(options.table, place, progress) as table:
+        return _audit(options, asked, table, progress)
+
+
+def _audit(
+    options: argparse.Namespace, asked: AskedDetector | None, table: PartedTable, progress: Progress
+) -> tuple[AuditResult, str, list[str]]:
     from cfad_core.data.tables import Tables
     from cfad_core.runs.cluster import cluster
     from cfad_core.runs.large import draw, look, request_of
 
-    _refuse(options, asked)
     with cluster(options.scheduler, options.workers) as client:
-        looked = look(client, options.table, options.seed, progress)
+        looked = look(client, table, options.seed, progress)
         roles, config, remarks = settings_of(options, looked.pilot, asked)
         roles, sample = draw(client, looked, roles, config, progress, options.draw)
-    request = request_of(looked, sample, options.scheduler, options.workers)
+    request = request_of(looked, sample, options.table, options.scheduler, options.workers)
     tables, positions = Tables.of(sample.rows), sample.position
     if options.save is None:
         from cfad_core.audit.folder import save_audit
