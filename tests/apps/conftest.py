@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 
 from cfad_core.apps import cli
+from cfad_core.apps.cli import table_settings
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.runs.store import Store
@@ -101,7 +102,7 @@ def quick_presets(monkeypatch: pytest.MonkeyPatch, quick: AuditConfig) -> None:
     def quick_preset(_: str, **changes: Any) -> AuditConfig:
         return quick.replace(discovery=DiscoveryConfig(rounds=2, basis_size=6), **changes)
 
-    for module in (cli.audit, cli.benchmark, cli.demo):
+    for module in (table_settings, cli.benchmark, cli.demo):
         monkeypatch.setattr(module, "preset", quick_preset)
 
 
