@@ -34,6 +34,11 @@ class Levels:
 
     kind = "category"
 
+    @property
+    def positions(self) -> list[int]:
+        """Of all its columns."""
+        return list(self.columns)
+
     def cells(self, x: Floats) -> Floats:
         """The level of each row of x (n, d), (n,): the one whose pattern is nearest."""
         if self._is_one_hot:  # what all levels have in common need not be added up
@@ -107,6 +112,11 @@ class Amount:
 
     kind = "number"
 
+    @property
+    def positions(self) -> list[int]:
+        """Of all its columns."""
+        return [self.column, self.mark] if self.mark >= 0 else [self.column]
+
     def cells(self, x: Floats) -> Floats:
         """The number of each row of x (n, d), nan where it is missing, (n,)."""
         if self.mark < 0:
@@ -171,9 +181,10 @@ class Layout:
         for i, values in cells.items():
             before = self.shapes[i].cells(x) if known is None else known[:, i]
             moved = (values != before) & ~(np.isnan(values) & np.isnan(before))
-            some = result[moved]
-            self.shapes[i].write(some, values[moved])
-            result[moved] = some
+            columns = self.shapes[i].positions
+            own = result[:, columns]
+            self.shapes[i].write(result, values)
+            result[:, columns] = np.where(moved[:, None], result[:, columns], own)
         return result
 
 

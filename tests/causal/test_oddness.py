@@ -120,7 +120,9 @@ def test_numbers_that_repeat_have_the_noise_in_the_middle_of_their_gap(mixed: St
     assert mechanism.latent.marginal.tied
     assert mechanism.draws
     visits = x[:, MIXED_NAMES.index("visits")]
-    expected = mechanism.latent.noise(visits, functions_of(mixed, x), np.full(200, 0.5))
+    expected = mechanism.latent.noise(
+        visits, mechanism.latent.equation.expected(functions_of(mixed, x), 200), np.full(200, 0.5)
+    )
     assert np.array_equal(mixed.oddness(x)[0][:, column("visits")], expected)
 
 

@@ -55,11 +55,20 @@ class Equation:
         """How far n people are spread around that, (n,)."""
         return _spread(self.spread_weights, self.spread_terms, functions, n)
 
-    def stays(self, worlds: Worlds) -> Bools:
-        """Whose causes make the same of them here and there, (n,)."""
-        n = len(worlds.group)
-        same: Bools = self.middle(worlds.here, n) == self.middle(worlds.there, n)
-        same &= self.spread(worlds.here, n) == self.spread(worlds.there, n)
+    def expected(self, functions: Functions, n: int) -> Floats:
+        """(2, n), both: where the causes of n people expect them, and how far they are spread around that."""
+        return np.stack([self.middle(functions, n), self.spread(functions, n)])
+
+    def expected_here(self, worlds: Worlds) -> Floats:
+        """The same of people as they are, which all draws share."""
+        if id(self) not in worlds.known:
+            worlds.known[id(self)] = self.expected(worlds.here, len(worlds.group))
+        return worlds.known[id(self)]
+
+    def stays(self, worlds: Worlds, there: Floats) -> Bools:
+        """Whose causes make the same of them here and ``there`` (2, n), as their twins are expected, (n,)."""
+        here = self.expected_here(worlds)
+        same: Bools = (here[0] == there[0]) & (here[1] == there[1])
         if self.by_group.size:
             same &= worlds.group == worlds.twin_group
         return same

@@ -91,17 +91,20 @@ class Latent:
     def marginal(self) -> Marginal:
         return self.target.marginal
 
-    def noise(self, x: Floats, functions: Functions, chance: Floats) -> Floats:
-        """Abduction: the noise (n,) of people with numbers x (n,); ``chance`` places those that repeat."""
-        n, equation = len(x), self.equation
+    def noise(self, x: Floats, expected: Floats, chance: Floats) -> Floats:
+        """Abduction: the noise (n,) of people with numbers x (n,); ``chance`` places those that repeat.
+
+        Parameters
+        ----------
+        expected : (2, n), by the equation of their causes
+        """
         t = self.target.of(self.marginal.spread_out(x, chance))
-        found: Floats = (t - equation.middle(functions, n)) / equation.spread(functions, n)
+        found: Floats = (t - expected[0]) / expected[1]
         return found
 
-    def value(self, noise: Floats, functions: Functions) -> Floats:
-        """Prediction: the number that exists nearest to what noise (n,) and causes make."""
-        n = len(noise)
-        t = self.equation.middle(functions, n) + self.equation.spread(functions, n) * noise
+    def value(self, noise: Floats, expected: Floats) -> Floats:
+        """Prediction: the number that exists nearest to what noise (n,) and causes, as ``expected`` (2, n), make."""
+        t = expected[0] + expected[1] * noise
         return self.marginal.legal(self.target.back(t))
 
     def log_likelihood(self, x: Floats, functions: Functions) -> Floats:

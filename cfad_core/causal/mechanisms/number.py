@@ -62,11 +62,13 @@ class Number:
         return np.where(gone, np.nan, moved)
 
     def _numbers(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
-        noise = self.latent.noise(x, worlds.here, worlds.chance(_TIE))
         equation = self.latent.equation
-        noise = np.where(drawn, equation.quantile(worlds.chance(_DRAWN)), noise)
-        moved = self.latent.value(equation.noise_of_twin(noise, worlds), worlds.there)
-        return np.where(equation.stays(worlds) & ~drawn, x, moved)
+        there = equation.expected(worlds.there, len(x))
+        noise = self.latent.noise(x, equation.expected_here(worlds), worlds.chance(_TIE))
+        if drawn.any():
+            noise = np.where(drawn, equation.quantile(worlds.chance(_DRAWN)), noise)
+        moved = self.latent.value(equation.noise_of_twin(noise, worlds), there)
+        return np.where(equation.stays(worlds, there) & ~drawn, x, moved)
 
     def _mixed(self, x: Floats, worlds: Worlds, drawn: Bools) -> Floats:
         """The atom or not, then a number if not."""
@@ -79,7 +81,8 @@ class Number:
         """One latent number whose end is the atom: everybody keeps their rank in it."""
         latent, equation, n = self.latent, self.latent.equation, len(x)
         p, q = self._share(worlds.here, n), self._share(worlds.there, n)
-        noise = latent.noise(x, worlds.here, worlds.chance(_TIE))
+        expected = equation.expected(worlds.there, n)
+        noise = latent.noise(x, equation.expected_here(worlds), worlds.chance(_TIE))
         at_low = self.atom < latent.marginal.low
         rank = equation.rank(noise)
         inside = rank if at_low else 1.0 - rank
@@ -89,8 +92,8 @@ class Number:
         left = np.clip((place - q) / np.maximum(1.0 - q, 1e-12), 0.0, 1.0)
         there = left if at_low else 1.0 - left
         moved = equation.noise_at(noise, there, fresh=drawn | at_atom)
-        numbers = latent.value(equation.noise_of_twin(moved, worlds), worlds.there)
-        same = equation.stays(worlds) & (p == q) & ~drawn
+        numbers = latent.value(equation.noise_of_twin(moved, worlds), expected)
+        same = equation.stays(worlds, expected) & (p == q) & ~drawn
         return np.where(same, x, np.where(place <= q, self.atom, numbers))
 
     def _share(self, functions: Functions, n: int) -> Floats:
@@ -122,15 +125,16 @@ class Number:
         if self.at_atom is not None:
             levels -= np.where(absent, 0.0, 2.0 * self.at_atom.log_likelihood(at_atom.astype(np.float64), functions))
         x = np.where(absent | at_atom, self.latent.marginal.center, cells)
-        noise = self.latent.equation.shared_noise(self.latent.noise(x, functions, np.full(n, 0.5)), group)
-        determined = self.latent.equation.spread(functions, n) < _DETERMINED
+        expected = self.latent.equation.expected(functions, n)
+        noise = self.latent.equation.shared_noise(self.latent.noise(x, expected, np.full(n, 0.5)), group)
+        determined = expected[1] < _DETERMINED
         return Oddness(np.where(absent | at_atom | determined, np.nan, noise), levels)
 
     def residuals(self, cells: Floats, functions: Functions) -> dict[str, Floats]:
         """Of the noise, where the cell is a number; and of whether it is missing, or the common value."""
         n, absent, at_atom = len(cells), np.isnan(cells), cells == self.atom
         x = np.where(absent | at_atom, self.latent.marginal.center, cells)
-        noise = self.latent.noise(x, functions, np.full(n, 0.5))
+        noise = self.latent.noise(x, self.latent.equation.expected(functions, n), np.full(n, 0.5))
         found = noise_residuals(np.where(absent | at_atom, np.nan, noise))
         expected = 0.0 if self.missing is None else self.missing.probabilities(functions, n)[:, 1]
         found[MISSING] = absent - expected
