@@ -35,8 +35,8 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
     notices = [Finding("scaling", "info", _SCALED[encoding.scaling])] if encoding.scaling in _SCALED else []
     if train_is_anomaly is not None and train_is_anomaly.any():
         message = (
-            f"The causal model learns from all training rows, {int(train_is_anomaly.sum())} anomalies among "
-            "them (labels are not looked at); the detector learns from the normal ones."
+            f"The causal model learns from training rows of both labels, {int(train_is_anomaly.sum())} of them "
+            "anomalies (labels are not looked at); the detector learns from the normal ones."
         )
         notices.append(Finding("rows-learned-from", "info", message))
     if train_is_anomaly is None:

@@ -18,6 +18,7 @@ from cfad_core.audit.comparisons import Plan, plan_of
 from cfad_core.audit.fitting import check_methods, fit_detectors, known_methods, settle, training_rows, used_settings
 from cfad_core.audit.judging import MOST_JUDGED, Judgement, Score, judge_people
 from cfad_core.audit.judging import STAGE as JUDGING
+from cfad_core.audit.learned_rows import with_learned_rows
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
@@ -124,7 +125,8 @@ def audit_recorded(
     """
     config, progress, foreign, clock = config or AuditConfig(), progress or Progress(), dict(detectors or {}), Clock()
     _check(config, foreign, asks=recorder is not None)
-    data = prepare(tables, roles, config)
+    given = prepare(tables, roles, config)
+    data = with_learned_rows(given, config.seed)
     with clock.timing("discovery"):
         phase_one = learn_causes(data, config, progress)
     model, settled, plan = phase_one.model, settle(config, data), plan_of(data.encoding, data.roles)
@@ -149,7 +151,7 @@ def audit_recorded(
         checks=(),
         stability=None,
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
-        provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
+        provenance=_provenance(given, data, clock),
         judge_models=tuple(judges),
     )
     return _assessed(Recorded(result, data, judgement), phase_one, scorer, rows.inputs, clock)
@@ -270,6 +272,11 @@ def _shown_twins(model: CausalModel, people: Floats, plan: Plan, progress: Progr
 def _people(data: AuditRows, model: CausalModel, plan: Plan, judgement: Judgement, progress: Progress) -> People:
     twins = _shown_twins(model, data.test, plan, progress)
     return People(data.test_rows, data.test_is_anomaly, data.test, twins, data.truth, judgement.people)
+
+
+def _provenance(given: AuditRows, learned: AuditRows, clock: Clock) -> Provenance:
+    counts = [(len(rows.train), int(rows.train_is_normal.sum())) for rows in (given, learned)]
+    return Provenance(given.digest, clock.seconds, _versions(), *counts[0], *counts[1])
 
 
 def _versions() -> dict[str, str]:
