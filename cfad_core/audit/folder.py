@@ -265,18 +265,23 @@ def _read(folder: Path, text: Mapping[str, Any]) -> AuditResult:
         checks=tuple(ModelChecks.from_dict(one) for one in _saved_checks(text)),
         stability=stability,
         notices=tuple(notice for notice in notices if notice.code not in RESULT_CODES),
-        provenance=Provenance(
-            data_digest=text["data_digest"],
-            seconds=dict(text["seconds"]),
-            versions=dict(text["versions"]),
-            n_train=text["n_train"],
-            n_train_normal=text["n_train_normal"],
-            n_learned=text.get("n_learned", text["n_train"]),
-            n_learned_normal=text.get("n_learned_normal", text["n_train_normal"]),
-        ),
+        provenance=_provenance(text),
         judge_models=_SavedJudges(folder, text.get("judge_models", 0)),
         asked=None if text.get("asked") is None else AnswerRecord.from_dict(text["asked"]),
         slices={method: MethodSlices.from_dict(found) for method, found in text.get("slices", {}).items()},
+    )
+
+
+def _provenance(text: Mapping[str, Any]) -> Provenance:
+    """Older audits learned from all training rows."""
+    return Provenance(
+        data_digest=text["data_digest"],
+        seconds=dict(text["seconds"]),
+        versions=dict(text["versions"]),
+        n_train=text["n_train"],
+        n_train_normal=text["n_train_normal"],
+        n_learned=text.get("n_learned", text["n_train"]),
+        n_learned_normal=text.get("n_learned_normal", text["n_train_normal"]),
     )
 
 

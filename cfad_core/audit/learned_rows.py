@@ -49,8 +49,8 @@ def with_learned_rows(data: AuditRows, seed: int, most: int = MOST_LEARNED) -> A
         return data
     message = (
         f"Models learn from {len(rows):,} of the {len(data.train):,} training rows, drawn at random with the share "
-        "that every group and label has in all of them; thresholds are quantiles of the scores of the normal ones among "
-        "these. More rows would change the results by less than the causal models of two halves differ."
+        "that every group and label has in all of them. Thresholds are quantiles of the scores of the normal ones "
+        "among these."
     )
     return replace(
         data,
