@@ -11,7 +11,7 @@ from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import InvalidConfigError
 from cfad_core.detectors.adapter import ForeignDetector, fit_foreign, scoring
-from cfad_core.detectors.autoencoder import Autoencoder
+from cfad_core.detectors.autoencoder import Autoencoder, settled
 from cfad_core.detectors.protocol import AnyDetector, Fitting, TrainingRows, alike_by_range, alike_by_variance
 from cfad_core.detectors.rank import fit_rank
 from cfad_core.detectors.registry import METHODS, RANK, check_known, check_own_name, module_of, needed
@@ -24,13 +24,16 @@ def settle(config: AuditConfig, data: AuditRows) -> AuditConfig:
     detector = config.detector
     inputs = detector.inputs or ("variance" if data.comparable_units else "range")
     weight = _FAIRNESS_WEIGHT[inputs] if detector.fairness_weight is None else detector.fairness_weight
-    return config.with_detector(inputs=inputs, fairness_weight=weight, twin=detector.twin or "mean")
+    trained = settled(detector, data.train.shape[1] - 1)
+    return config.replace(detector=trained.replace(inputs=inputs, fairness_weight=weight, twin=detector.twin or "mean"))
 
 
 def used_settings(settings: DetectorConfig, fitted: Mapping[str, AnyDetector]) -> DetectorConfig:
-    """The settings with the code size that the autoencoder chose."""
+    """The settings with the code size that the autoencoder chose, and the epochs that it learned for."""
     plain = fitted.get("ae")
-    return settings.replace(code_size=plain.code_size) if isinstance(plain, Autoencoder) else settings
+    if not isinstance(plain, Autoencoder):
+        return settings
+    return settings.replace(code_size=plain.code_size, epochs=plain.epochs or settings.epochs)
 
 
 def training_rows(data: AuditRows, twins: Floats, config: AuditConfig) -> TrainingRows:

@@ -59,6 +59,8 @@ def summary(result: AuditResult) -> dict[str, Any]:
         "data_digest": made.data_digest,
         "n_train": made.n_train,
         "n_train_normal": made.n_train_normal,
+        "n_learned": made.n_learned,
+        "n_learned_normal": made.n_learned_normal,
         "n_test": result.judged_people,
         "groups": {name: suppressed_size(size) for name, size in result.group_sizes.items()},
         "comparisons": [_comparison(result, one) for one in result.plan.comparisons],
@@ -284,12 +286,15 @@ def _notices(text: Mapping[str, Any]) -> tuple[Finding, ...]:
 
 
 def _provenance(text: Mapping[str, Any]) -> Provenance:
+    """Older audits learned from all training rows."""
     return Provenance(
         data_digest=text["data_digest"],
         seconds=dict(text["seconds"]),
         versions=dict(text["versions"]),
         n_train=text["n_train"],
         n_train_normal=text["n_train_normal"],
+        n_learned=text.get("n_learned", text["n_train"]),
+        n_learned_normal=text.get("n_learned_normal", text["n_train_normal"]),
     )
 
 

@@ -35,8 +35,8 @@ def data_notices(encoding: Encoding, train_is_anomaly: Bools | None, selected: b
     notices = [Finding("scaling", "info", _SCALED[encoding.scaling])] if encoding.scaling in _SCALED else []
     if train_is_anomaly is not None and train_is_anomaly.any():
         message = (
-            f"The causal model learns from all training rows, {int(train_is_anomaly.sum())} anomalies among "
-            "them (labels are not looked at); the detector learns from the normal ones."
+            f"The causal model learns from training rows of both labels, {int(train_is_anomaly.sum())} of them "
+            "anomalies (labels are not looked at); the detector learns from the normal ones."
         )
         notices.append(Finding("rows-learned-from", "info", message))
     if train_is_anomaly is None:
@@ -80,10 +80,10 @@ def overlap_notices(encoding: Encoding, train: Floats) -> list[Finding]:
 
 def _absent(variable: Variable, group: str, here: Floats, there: Floats) -> str | None:
     """What nobody of a group has in the columns (n, k) of a variable, while people of other groups do."""
-    values, counts = np.unique(there, axis=0, return_counts=True)
     if variable.kind != "category":
-        same = len(np.unique(here, axis=0)) == 1 and len(values) > 1
+        same = len(here) > 0 and bool((here == here[0]).all()) and bool((there != there[:1]).any())
         return f"everybody of group '{group}' has the same '{variable.name}'" if same else None
+    values, counts = np.unique(there, axis=0, return_counts=True)
     expected = counts * len(here) / max(1, len(there))
     absent = [k for k in np.flatnonzero(expected >= _EXPECTED) if not (here == values[k]).all(axis=1).any()]
     if not absent:

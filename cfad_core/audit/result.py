@@ -105,7 +105,8 @@ class Provenance:
     data_digest : sha256 of all tables that were given
     seconds : wall time by stage
     versions : of the packages that computed
-    n_train, n_train_normal : training rows, and the normal ones among them that the detectors learned from
+    n_train, n_train_normal : training rows, and the normal ones among them
+    n_learned, n_learned_normal : those of them that the causal model and the detectors learned from
     """
 
     data_digest: str
@@ -113,6 +114,8 @@ class Provenance:
     versions: dict[str, str]
     n_train: int
     n_train_normal: int
+    n_learned: int
+    n_learned_normal: int
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from cfad_core.audit.encoded import EncodedRows
 from cfad_core.audit.fitting import check_methods, fit_detectors, known_methods, settle, training_rows, used_settings
 from cfad_core.audit.judging import MOST_JUDGED, Judgement, Score, judge_people
 from cfad_core.audit.judging import STAGE as JUDGING
+from cfad_core.audit.learned_rows import with_learned_rows
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
@@ -125,7 +126,8 @@ def audit_recorded(
     """
     config, progress, foreign, clock = config or AuditConfig(), progress or Progress(), dict(detectors or {}), Clock()
     _check(config, foreign, asks=recorder is not None)
-    data = prepare(tables, roles, config)
+    given = prepare(tables, roles, config)
+    data = with_learned_rows(given, config.seed)
     with clock.timing("discovery"):
         phase_one = learn_causes(data, config, progress)
     model, settled, plan = phase_one.model, settle(config, data), plan_of(data.encoding, data.roles)
@@ -150,7 +152,7 @@ def audit_recorded(
         checks=(),
         stability=None,
         notices=(*data.notices, *graph_notices(model, config), *detector_notices(fitted, config, rows)),
-        provenance=Provenance(data.digest, clock.seconds, _versions(), len(data.train), len(rows.x)),
+        provenance=_provenance(given, data, clock),
         judge_models=tuple(judges),
     )
     return _assessed(Recorded(result, data, judgement), phase_one, scorer, rows.inputs, clock)
@@ -272,6 +274,11 @@ def _people(data: AuditRows, model: CausalModel, plan: Plan, judgement: Judgemen
     twins = _shown_twins(model, data.test, plan, progress)
     rows = EncodedRows(data.test, twins, data.truth)
     return People(data.test_rows, data.test_is_anomaly, data.test[:, 0], rows, judgement.people)
+
+
+def _provenance(given: AuditRows, learned: AuditRows, clock: Clock) -> Provenance:
+    counts = [(len(rows.train), int(rows.train_is_normal.sum())) for rows in (given, learned)]
+    return Provenance(given.digest, clock.seconds, _versions(), *counts[0], *counts[1])
 
 
 def _versions() -> dict[str, str]:

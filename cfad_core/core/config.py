@@ -25,6 +25,7 @@ Width: TypeAlias = Annotated[int, Meta(ge=1, le=65_536)]
 Times: TypeAlias = Annotated[int, Meta(ge=1, le=10**6)]
 BatchSize: TypeAlias = Annotated[int, Meta(ge=2, le=10**9)]
 
+_FIXED_TRAINING: dict[str, Any] = {"width": 256, "epochs": 30, "batch_size": 256, "learning_rate": 1e-3}
 DEFAULT_METHODS = ("ae", "cfad", "twin", "surprise")
 
 
@@ -87,9 +88,12 @@ class DetectorConfig(Settings, frozen=True):
     inputs : whether every variable has the same ``variance`` or the same ``range``; ``None``: the variance where all
         columns share a scale, else the range
     code_size : of the autoencoder; ``None``: as many as principal components hold 96 % of the variance
-    width : of its two hidden layers on each side
-    epochs, batch_size, learning_rate : of the pre-training
-    fair_epochs, fair_learning_rate : of the fine-tuning against the discriminator
+    width : of its two hidden layers on each side; ``None``: 6 for each column, from 64 to 192
+    epochs : of the pre-training; ``None``: until people held out are reconstructed no better, at most 30
+    batch_size : rows a step; ``None``: 256
+    learning_rate : of the pre-training; ``None``: 0.001, for a width that was chosen by the columns 0.256 / width
+    fair_epochs, fair_learning_rate : of the fine-tuning against the discriminator; the rate at a width of 256, and as
+        many times larger as a width that was chosen by the columns is smaller
     discriminator_learning_rate : of the discriminator
     fairness_weight : lambda, weight of the discriminator's loss; ``None``: 1 for inputs of the same variance, 0.5 for
         inputs of the same range
@@ -105,10 +109,10 @@ class DetectorConfig(Settings, frozen=True):
     section: ClassVar[str] = "detector"
     inputs: InputScale | None = None
     code_size: Width | None = None
-    width: Width = 256
-    epochs: Times = 30
-    batch_size: BatchSize = 256
-    learning_rate: LearningRate = 1e-3
+    width: Width | None = None
+    epochs: Times | None = None
+    batch_size: BatchSize | None = None
+    learning_rate: LearningRate | None = None
     fair_epochs: Annotated[int, Meta(ge=0, le=10**6)] = 12
     fair_learning_rate: AnyLearningRate = 3e-4
     discriminator_learning_rate: AnyLearningRate = 1e-3
@@ -275,8 +279,9 @@ def preset(name: PresetName, **changes: Any) -> AuditConfig:
     """The settings by name, with single ones changed.
 
     ``fast`` is the recommended way. ``paper`` follows the paper: the graph autoencoder on columns of a comparable
-    size, fine-tuning that reconstructs factual rows only, DCFOD with one cluster, and FairOD without its fairness terms
-    (in the authors' code they have no gradient, so that the base model is what is trained).
+    size, networks of a fixed width that learn for a fixed number of epochs, fine-tuning that reconstructs factual rows
+    only, DCFOD with one cluster, and FairOD without its fairness terms (in the authors' code they have no gradient, so
+    that the base model is what is trained).
     """
     if name == "fast":
         return AuditConfig(**changes)
@@ -286,7 +291,11 @@ def preset(name: PresetName, **changes: Any) -> AuditConfig:
             "scaling": "auto",
             "discovery": DiscoveryConfig(mode="paper", batch_size=512, rounds=12),
             "detector": DetectorConfig(
-                reconstruct_counterfactuals=False, closeness_weights=(), twins_learned=1, twin_draws=1
+                **_FIXED_TRAINING,
+                reconstruct_counterfactuals=False,
+                closeness_weights=(),
+                twins_learned=1,
+                twin_draws=1,
             ),
             "baselines": BaselineConfig(
                 dcfod=DcfodConfig(clusters=1, learning_rate=1e-5, epochs=90), fairod=FairodConfig(candidates=())

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DetectorConfig
 from cfad_core.core.progress import Progress
-from cfad_core.core.training import Passes, dense_network, network_from_state, steps_for, train
-from cfad_core.detectors.autoencoder import Autoencoder, parameters
+from cfad_core.core.training import Passes, adam, dense_network, network_from_state, steps_for, train
+from cfad_core.detectors.autoencoder import BATCH, Autoencoder, parameters
 from cfad_core.detectors.protocol import Fitting, InputScaling, State, Surroundings, TwinMap, twins_wanted
 
 STAGE = "fair fine-tuning"
@@ -149,14 +149,15 @@ def fine_tune(
     draws = torch.stack([model.prepare(some) for some in twins])
     game = _Game(model, _discriminator(model.code_size, seed), (model.prepare(x), draws), config, seed)
     weights: Sequence[float] = (0.0,) if exam is None else (0.0, *config.closeness_weights)
-    more = steps_for(config.closeness_epochs, len(x), config.batch_size) if game.steps else 0  # no epochs: none at all
+    batch = config.batch_size or BATCH
+    more = steps_for(config.closeness_epochs, len(x), batch) if game.steps else 0  # no epochs: none at all
     looks, kept = ([] if exam is None else [exam.look(model)]), []
     for k, weight in enumerate(weights):
         if k > 0:
             game.begin_closeness(weight)
         passes = Passes(
             n_rows=len(x),
-            batch_size=config.batch_size,
+            batch_size=batch,
             steps=more if k > 0 else game.steps,
             generator=torch.Generator().manual_seed(seed + k),
             stage=STAGE,
@@ -200,10 +201,10 @@ class _Game:
         self.factual, self.twins = worlds
         self.weight = 1.0 if config.fairness_weight is None else config.fairness_weight
         self.closeness = 0.0
-        self.steps = steps_for(config.fair_epochs, len(self.factual), config.batch_size)
+        self.steps = steps_for(config.fair_epochs, len(self.factual), config.batch_size or BATCH)
         self.chance = torch.Generator().manual_seed(seed)
-        self.for_model = torch.optim.Adam(parameters(model), lr=config.fair_learning_rate)
-        self.for_discriminator = torch.optim.Adam(discriminator.parameters(), lr=config.discriminator_learning_rate)
+        self.for_model = adam(parameters(model), config.fair_learning_rate)
+        self.for_discriminator = adam(discriminator.parameters(), config.discriminator_learning_rate)
         self.schedule: torch.optim.lr_scheduler.LRScheduler | None = torch.optim.lr_scheduler.CosineAnnealingLR(
             self.for_model, max(1, self.steps)
         )

@@ -100,8 +100,16 @@ def test_other_settings_leave_these_alone() -> None:
     config = AuditConfig()
     other = config.with_detector(width=8).replace(seed=3)
     assert (other.detector.width, other.seed) == (8, 3)
-    assert other.detector.replace(width=256) == config.detector
-    assert (config.detector.width, config.seed) == (256, 0)
+    assert other.detector.replace(width=None) == config.detector
+    assert (config.detector.width, config.seed) == (None, 0)
+
+
+def test_settings_of_older_versions_train_as_they_did() -> None:
+    older: dict[str, Any] = {"width": 256, "epochs": 30, "batch_size": 256, "learning_rate": 1e-3}
+    found = DetectorConfig.from_dict(DetectorConfig().to_dict() | older)
+    assert found == DetectorConfig(**older)
+    fixed = preset("paper").detector
+    assert {name: getattr(fixed, name) for name in older} == older
 
 
 @pytest.mark.parametrize(
@@ -115,7 +123,7 @@ def test_other_settings_leave_these_alone() -> None:
         ({"discovery": {"prune": 2.0}}, "'discovery.prune' must be a number from 0 to 1 or null; got 2.0."),
         ({"detector": 5}, "Expected an object of settings for 'detector'; got 5."),
         ({"detector": {"twin": "median"}}, "'detector.twin' must be one of max, mean, min or null; got 'median'."),
-        ({"detector": {"width": 0}}, "'detector.width' must be a whole number from 1 to 65536; got 0."),
+        ({"detector": {"width": 0}}, "'detector.width' must be a whole number from 1 to 65536 or null; got 0."),
         ({"methods": []}, "'methods' must name at least one method, each once; got ()."),
         ({"methods": ["ae", "ae"]}, "'methods' must name at least one method, each once; got ('ae', 'ae')."),
         ({"methods": [1]}, "'methods' must be a list, each entry a text; got [1]."),

@@ -13,7 +13,7 @@ from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import AuditCancelled, InvalidDataError
 from cfad_core.core.progress import Progress
 from cfad_core.detectors import autoencoder
-from cfad_core.detectors.autoencoder import Autoencoder, code_size
+from cfad_core.detectors.autoencoder import Autoencoder, code_size, settled
 from cfad_core.detectors.protocol import TrainingRows
 from tests.conftest import Recorder
 from tests.detectors.promises import (
@@ -124,6 +124,36 @@ def test_the_trained_code_has_the_size_of_the_plane() -> None:
     again = restored(autoencoder, detector.state())
     assert isinstance(again, Autoencoder)
     assert detector.code_size == again.code_size == 2
+
+
+@pytest.mark.parametrize(("columns", "width"), [(1, 64), (10, 64), (11, 80), (20, 128), (32, 192), (500, 192)])
+def test_networks_are_as_wide_as_their_columns_need(columns: int, width: int) -> None:
+    found = settled(DetectorConfig(), columns)
+    assert (found.width, found.batch_size, found.epochs) == (width, 256, None)
+    assert found.learning_rate == pytest.approx(0.256 / width)
+    assert found.fair_learning_rate == pytest.approx(3e-4 * 256 / width)
+    given = settled(DetectorConfig(width=32, batch_size=7), columns)
+    assert (given.width, given.batch_size, given.learning_rate, given.fair_learning_rate) == (32, 7, 1e-3, 3e-4)
+    assert settled(found, columns) == found
+
+
+FREE: dict[str, Any] = {"width": None, "epochs": None, "batch_size": None, "code_size": None}
+
+
+def test_a_training_ends_when_it_has_learned() -> None:
+    """Rows on a plane are soon learned; the same seed ends at the same step."""
+    x = rows(6_000)
+    detector = trained(training_rows(x), **FREE)
+    assert 1 <= (detector.epochs or 0) < 30
+    assert np.median(detector.anomaly_score(x + OFF_THE_PLANE)) > 5 * np.median(detector.anomaly_score(x))
+    again = trained(training_rows(x), **FREE)
+    assert again.epochs == detector.epochs
+    assert np.array_equal(again.anomaly_score(x), detector.anomaly_score(x))
+
+
+def test_a_training_of_few_rows_takes_all_its_epochs() -> None:
+    assert trained(training_rows(rows(60)), **FREE).epochs == 30
+    assert trained(epochs=2).epochs == 2
 
 
 def test_constant_columns_and_few_rows_train() -> None:

@@ -70,8 +70,8 @@ def data(audit: Subject, statements: Statements) -> Section:
         None: "Nothing was learned from them.",
     }[audit.has_test_table]
     plain = sentences(
-        f"The causal model learned from {made.n_train:,} rows, the detectors from the {made.n_train_normal:,} of them "
-        f"that count as normal. {audit.people:,} other people were judged. {origin}",
+        f"The causal model learned from {made.n_learned:,} rows, the detectors from the {made.n_learned_normal:,} of "
+        f"them that count as normal. {audit.people:,} other people were judged. {origin}",
         f"{counted(len(names), 'column')} {'was' if len(names) == 1 else 'were'} used besides "
         f"{result.encoding.sensitive}.",
     )
@@ -87,8 +87,8 @@ def data(audit: Subject, statements: Statements) -> Section:
             if table is not None
             else ()
         ),
-        Field("rows_learned", "Rows learned from", amount(made.n_train)),
-        Field("rows_normal", "Of these, rows that count as normal", amount(made.n_train_normal)),
+        Field("rows_learned", "Rows learned from", amount(made.n_learned)),
+        Field("rows_normal", "Of these, rows that count as normal", amount(made.n_learned_normal)),
         Field("people_judged", "People judged", amount(audit.people)),
         Field("columns_used", "Columns used", used),
         Field("columns_ignored", "Columns left out", ", ".join(result.roles.ignore) or "none"),
