@@ -1,0 +1,83 @@
+"""How long every page takes to open an audit of many people, the first time and after; and a moved threshold.
+
+python benchmarks/page_speed.py [ROWS] [--home DIR --audit ID]
+
+Pages run without a browser, in a process whose imports are done; caches are emptied before each first time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+MOVES = 100
+
+
+def main() -> None:
+    """Print a line for each page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--home", type=Path, help="a store with an audit that is there already")
+    parser.add_argument("--audit", help="its id")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        home, audit = options.home or Path(scratch), options.audit
+        if audit is None:
+            from benchmarks.report_speed import large_audit
+
+            audit = large_audit(home, options.rows)
+        os.environ |= {"CFAD_HOME": str(home), "CFAD_WORKERS": "0"}
+        logging.disable(logging.WARNING)
+        print("| page | first | again |\n|---|---|---|")
+        for page in sorted((ROOT / "pages").glob("*.py"), key=lambda path: int(path.name.split("_")[0])):
+            first, again = opened(page, audit)
+            print(f"| {page.stem} | {first:.2f} s | {again:.2f} s |", flush=True)
+        moved(audit)
+
+
+def opened(page: Path, audit: str) -> tuple[float, float]:
+    """Seconds of the first visit to a page, and of the third."""
+    import streamlit as st
+    from streamlit.testing.v1 import AppTest
+
+    AppTest.from_file(page, default_timeout=300).run()  # imports
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    app = AppTest.from_file(page, default_timeout=300)
+    app.query_params["audit"] = audit
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        app.run()
+        seconds.append(time.perf_counter() - start)
+    return seconds[0], seconds[2]
+
+
+def moved(audit: str) -> None:
+    """A threshold that is moved a hundred times, on its page."""
+    from streamlit.testing.v1 import AppTest
+
+    app = AppTest.from_file(ROOT / "pages" / "6_Threshold.py", default_timeout=300)
+    app.query_params["audit"] = audit
+    app.run()
+    seconds = []
+    for k in range(MOVES):
+        slider = next(one for one in app.slider if "uantile" in one.label)
+        slider.set_value(round(0.8 + 0.0019 * k, 3))
+        start = time.perf_counter()
+        app.run()
+        seconds.append(time.perf_counter() - start)
+    print(f"\nthreshold moved {MOVES} times: median {1e3 * statistics.median(seconds):.0f} ms, "
+          f"worst {1e3 * max(seconds):.0f} ms, the whole page without a browser")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
