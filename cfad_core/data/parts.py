@@ -146,8 +146,9 @@ def _parts_of(path: Path, metadata: pq.FileMetaData, last: Part | None) -> Itera
         if k == len(sizes) or not rows:
             continue
         if rows > most:
-            for start in range(0, rows, most):
-                stretch = min(most, rows - start)
+            even = -(-rows // -(-rows // most))  # as few stretches as there must be, as long as each other
+            for start in range(0, rows, even):
+                stretch = min(even, rows - start)
                 yield Part(number, path, (k,), start, stretch, first)
                 number, first = number + 1, first + stretch
         else:
