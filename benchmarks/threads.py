@@ -126,7 +126,7 @@ def main() -> None:
         stop = context.Event()
         neighbour = context.Process(target=busy, args=(stop,))
         neighbour.start()
-        time.sleep(4.0)  # until it has imported what it needs
+        time.sleep(5.0)  # until it has imported what it needs
         beside = measured(work, seconds)
         stop.set()
         neighbour.join()

@@ -40,7 +40,7 @@ from cfad_core.paper.problems import DATASETS, audit_problem, rows_of
 task = json.loads(sys.argv[2])
 methods, number = tuple(task["methods"]), task["number"]
 
-def said(result, seconds, method, values):
+def said(result, method, values):
     made = sum(result.provenance.seconds[part] for part in ("autoencoder", "fair fine-tuning"))
     print(json.dumps({"case": task["case"], "number": number, "method": method, "seconds": made, **values}), flush=True)
 
@@ -51,7 +51,7 @@ if task["case"] in DATASETS:
         ratio = row.get("changing_ratio_truth")
         ratio = result.report(row["method"]).metrics.changing_ratio if ratio is None else ratio
         metrics = result.report(row["method"]).metrics
-        said(result, 0.0, row["method"], {"auc_pr": metrics.auc_pr, "auc_roc": metrics.auc_roc,
+        said(result, row["method"], {"auc_pr": metrics.auc_pr, "auc_roc": metrics.auc_roc,
              "macro_f1": metrics.macro_f1, "changing_ratio": ratio})
 else:
     family = list(FAMILIES)[number % len(FAMILIES)]
@@ -65,7 +65,7 @@ else:
         curve, threshold = ScoreCurve(*scores, is_anomaly), result.report(method).threshold
         point = curve.at(np.array([threshold]))
         same = np.quantile(scores[0], 0.95)
-        said(result, 0.0, method, {"auc_pr": curve.auc_pr, "auc_roc": curve.auc_roc,
+        said(result, method, {"auc_pr": curve.auc_pr, "auc_roc": curve.auc_roc,
              "macro_f1": float(point.macro_f1[0]), "changing_ratio": float(point.changing_ratio[0]),
              "at_same_share": float(((scores[0] > same) != (scores[1] > same)).mean())})
 """
@@ -113,18 +113,23 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--worlds", type=int, default=13)
     parser.add_argument("--first", type=int, default=0, help="number of the first world")
-    parser.add_argument("--out", type=Path, help="JSON lines, appended to")
+    parser.add_argument("--out", type=Path, help="JSON lines, to go on with later")
     options = parser.parse_args()
     cases = [(name, seed) for seed in options.seeds for name in SETS]
     cases += [("worlds", number) for number in range(options.first, options.first + options.worlds)]
-    lines: list[dict[str, Any]] = []
+    known = options.out is not None and options.out.exists()
+    lines = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()] if known else []
     for case, number in cases:
+        if any((line["case"], line["number"]) == (case, number) for line in lines):
+            continue
+        found: list[dict[str, Any]] = []
         for version, root in (("other", options.other), ("this", ROOT)):
-            lines += [{"version": version, **line} for line in run(root, case, number)]
+            found += [{"version": version, **line} for line in run(root, case, number)]
+        lines += found
         print(f"{case} {number}", file=sys.stderr, flush=True)
-    if options.out is not None:
-        with options.out.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in lines)
+        if options.out is not None:
+            with options.out.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(line) + "\n" for line in found)
     print(table(lines))
 
 

@@ -1,9 +1,9 @@
-"""How many threads computing gets: one, unless a single step of it is large.
+"""How many threads networks and linear algebra get: one.
 
-The one rule for networks and linear algebra. Several audits, Dask workers and tests run beside each other, each in a
-process of its own: what a second thread gains on an idle machine, it takes from a neighbour on a busy one, and threads
-that share small work mostly wait for each other. So what decides is the size of the work (``benchmarks/threads.py``
-measures it), never the number of cores; and a process never has more threads than it was started with.
+Several audits, Dask workers and tests run beside each other, each in a process of its own. Measured on two cores
+(``benchmarks/threads.py``; docs/PERFORMANCE.md has the table): alone, a second thread makes networks of a width up to 128
+slower in training, and wider ones up to 1.9 times faster; beside a single busy neighbour it makes every one of them 1.5
+to 5 times slower, as its threads wait for each other. There is no size from which on it is safe.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-LARGE = 4_000_000_000  # multiplications of one step of a network, from which on a second thread is worth it
-
 
 @contextmanager
 def one_thread() -> Iterator[None]:
@@ -25,17 +23,17 @@ def one_thread() -> Iterator[None]:
 
 
 @contextmanager
-def torch_threads(multiplications: int = 0) -> Iterator[None]:
-    """Torch on one thread, unless a step of so many multiplications is large; then on those that the process has."""
+def one_torch_thread() -> Iterator[None]:
+    """Networks on one thread, in training and in scoring."""
     import torch
 
     before = torch.get_num_threads()
-    if multiplications < LARGE and before > 1:
+    if before > 1:
         torch.set_num_threads(1)
     try:
         yield
     finally:
-        if torch.get_num_threads() != before:
+        if before > 1:
             torch.set_num_threads(before)
 
 

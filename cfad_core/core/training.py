@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from cfad_core.core.progress import Progress
-from cfad_core.core.threads import torch_threads
+from cfad_core.core.threads import one_torch_thread
 
 Step = Callable[[torch.Tensor], Mapping[str, torch.Tensor]]
 
@@ -129,7 +129,7 @@ def train(
     sums: dict[str, torch.Tensor] = {}
     means: dict[str, float] = {}
     since, reported = 0, time.monotonic()
-    with torch_threads():
+    with one_torch_thread():
         for k in range(1, steps + 1):
             for name, value in step(next(batches)).items():
                 sums[name] = sums.get(name, torch.zeros(())) + value.detach()

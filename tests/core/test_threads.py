@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from cfad_core.core.threads import LARGE, torch_threads
+from cfad_core.core.threads import one_torch_thread
 
 
 @pytest.fixture(autouse=True)
@@ -16,19 +16,16 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_small_networks_have_one_thread_and_large_ones_what_the_process_has() -> None:
-    with torch_threads():
+def test_networks_have_one_thread_and_give_the_others_back() -> None:
+    with one_torch_thread():
+        assert torch.get_num_threads() == 1
+        with one_torch_thread():
+            assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == 2
-    with torch_threads(LARGE - 1):
-        assert torch.get_num_threads() == 1
-        with torch_threads(LARGE):  # never more than there were
-            assert torch.get_num_threads() == 1
-    with torch_threads(LARGE):
-        assert torch.get_num_threads() == 2
 
 
 def test_an_error_gives_the_threads_back() -> None:
-    with pytest.raises(ZeroDivisionError), torch_threads():
+    with pytest.raises(ZeroDivisionError), one_torch_thread():
         _ = 1 / 0
     assert torch.get_num_threads() == 2
