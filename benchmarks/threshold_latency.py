@@ -1,6 +1,8 @@
 """From a key press on the threshold's slider to the new numbers on the page, with many scored rows, in a real browser.
 
-python benchmarks/threshold_latency.py [ROWS]
+python benchmarks/threshold_latency.py [ROWS | HOME AUDIT]
+
+By default of an audit that is made up; else of one that a store has already.
 """
 
 from __future__ import annotations
@@ -32,13 +34,17 @@ from cfad_core.runs.store import Store  # noqa: E402
 from tests.apps.browser import Visitor, app, browser  # noqa: E402
 from tests.conftest import make_people  # noqa: E402
 
+MOVES = 100
+
 
 def main() -> None:
-    """Print the median and the worst of 30 moves."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    """Print the median and the worst of 100 moves."""
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        audit = scored_audit(home, rows)
+        if len(sys.argv) > 2:
+            home, audit = Path(sys.argv[1]), sys.argv[2]
+        else:
+            home = Path(folder) / "home"
+            audit = scored_audit(home, int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
         with (
             app(home, environment={"CFAD_WORKERS": "0"}) as url,
             browser() as chromium,
@@ -48,9 +54,10 @@ def main() -> None:
             someone.open(f"Threshold?audit={audit}")
             someone.wait_text("Left and up is better", timeout=120)
             someone.wait_idle()
-            print(f"{rows:,} scored rows: the page is there after {time.perf_counter() - start:.1f} s")
-            times = [move(someone) for _ in range(30)]
-    print(f"a move of the slider takes {statistics.median(times):.0f} ms (median of 30), {max(times):.0f} ms at worst")
+            print(f"the page is there after {time.perf_counter() - start:.1f} s")
+            times = [move(someone) for _ in range(MOVES)]
+    median, worst = statistics.median(times), max(times)
+    print(f"a move of the slider takes {median:.0f} ms (median of {MOVES}), {worst:.0f} ms at worst")
 
 
 def scored_audit(home: Path, rows: int) -> str:
