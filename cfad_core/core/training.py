@@ -190,10 +190,11 @@ def scoring_network(network: torch.nn.Sequential) -> Callable[[torch.Tensor], to
             layers.append(layer)
 
     def run(rows: torch.Tensor) -> torch.Tensor:
-        values = torch.nn.functional.pad(rows, (0, -rows.shape[1] % _PADDED))
-        for layer in layers:
-            values = layer(values)
-        return values[:, :width]
+        with one_torch_thread():
+            values = torch.nn.functional.pad(rows, (0, -rows.shape[1] % _PADDED))
+            for layer in layers:
+                values = layer(values)
+            return values[:, :width]
 
     return run
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import DetectorConfig
 from cfad_core.core.progress import Progress
-from cfad_core.core.threads import one_thread, one_torch_thread
+from cfad_core.core.threads import one_thread
 from cfad_core.core.training import (
     Pace,
     Passes,
@@ -92,8 +92,7 @@ def squared_errors(network: torch.nn.Sequential, inputs: Floats) -> Floats:
             found: Floats = (rows - reconstruct(rows)).double().numpy() ** 2
         return found
 
-    with one_torch_thread():
-        return in_blocks(errors, inputs)
+    return in_blocks(errors, inputs)
 
 
 def code_size(inputs: Floats, config: DetectorConfig) -> int:
