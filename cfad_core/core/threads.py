@@ -1,15 +1,9 @@
 """How many threads networks and linear algebra get: one.
 
 Several audits, Dask workers and tests run beside each other, each in a process of its own. Measured on two cores
-<<<<<<< HEAD
-(``benchmarks/threads.py``; docs/PERFORMANCE.md has the table): alone, a second thread makes networks of width 128 and less
-slower in training, and wider ones up to 1.9 times faster; beside a single busy neighbour it makes every one of them 1.5
-to 5 times slower, as its threads wait for each other. There is no size from which on it is safe.
-=======
 (``benchmarks/threads.py``; docs/PERFORMANCE.md has the table): alone, a second thread makes training up to a width of
 128 slower, and larger work up to 1.9 times faster; beside a single busy neighbour it makes every network 1.5 to 5 times
 slower, as its threads wait for each other. There is no size from which on it is safe.
->>>>>>> eb6b3bf8e202c8c886b5fadd28aeb29fd1e2918e
 """
 
 from __future__ import annotations
