@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from cfad_core.apps.cli.table_settings import settings_of
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from cfad_core.apps.cli import _parser
 from cfad_core.apps.cli.asked import asked_by
+from cfad_core.apps.cli.table_settings import settings_of
 from cfad_core.causal.exchange import knowledge_to_json
 from cfad_core.core.config import AskedDetector, AuditConfig, BaselineConfig, Knowledge, preset
 from cfad_core.data.attributes import Attribute
