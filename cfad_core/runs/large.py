@@ -256,6 +256,11 @@ def score_everybody(
     return with_everybody(result, _sum(found[place] for place in sorted(found)), known)
 
 
+def has_rows(folder: Path) -> bool:
+    """Whether an audit's folder has the files of all rows; one that came from elsewhere has none."""
+    return (folder / FOLDER).is_dir()
+
+
 def read_rows(folder: Path, name: str, first: int, count: int) -> pd.DataFrame:
     """Of an audit in this folder, ``scores`` or ``twins`` of some rows from a position on; only these are read.
 

@@ -17,6 +17,7 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.parts import open_parts
 from cfad_core.data.tables import Tables
 from cfad_core.runs import large
+from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.large import draw, look, request_of, score_everybody
 from cfad_core.runs.model import headline
 from cfad_core.runs.store import Store
@@ -85,6 +86,16 @@ def test_any_row_of_the_table_can_be_looked_at(audit: str) -> None:
     box.set_value(unseen).run()
     assert not app.exception, app.exception
     assert "was not drawn" in said(app) or f"Row {unseen} of the table" in said(app)
+
+
+def test_an_exported_audit_leaves_the_files_of_all_rows_behind(audit: str, home: Path, tmp_path: Path) -> None:
+    with Store(home) as store:
+        export_audit(store, audit, tmp_path / "audit.zip")
+        taken = import_audit(store, tmp_path / "audit.zip")
+        assert store.result(taken).judged_people == 1_950
+    app = visit("4_Counterfactuals.py", audit=taken)
+    assert not app.exception, app.exception
+    assert "stay where the audit was made" in said(app)
 
 
 @pytest.mark.usefixtures("quick_presets")

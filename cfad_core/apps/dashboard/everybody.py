@@ -10,7 +10,7 @@ import streamlit as st
 from cfad_core.apps.dashboard.services import store
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.markdown import as_text
-from cfad_core.runs.large import read_rows
+from cfad_core.runs.large import has_rows, read_rows
 from cfad_core.runs.model import AuditRecord
 
 _SHOWN = 200
@@ -22,6 +22,9 @@ def show_everybody(record: AuditRecord, result: AuditResult, method: str, thresh
         return
     total = result.everybody.rows
     st.subheader(f"All {total:,} rows")
+    if not has_rows(store().folder(record.id)):
+        st.info("The scores and twins of all rows are not here: they stay where the audit was made.")
+        return
     first = int(st.number_input("From row", 1, total, min(row, total), key=f"from-{record.id}-{row}"))
     folder = store().folder(record.id)
     scores = read_rows(folder, "scores", first - 1, _SHOWN)
