@@ -125,6 +125,20 @@ def test_the_command_audits_a_folder_and_a_text_file_alike(
     assert load_audit(tmp_path / "one").judged_people == 1_500
 
 
+def test_a_folder_can_be_inspected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cfad_core.runs import cluster
+
+    monkeypatch.setattr(cluster, "cluster", here)
+    monkeypatch.setattr(large, "_PILOT", 500)
+    people(2_000).to_parquet(tmp_path / "a.parquet")
+    assert exit_code(["inspect", str(tmp_path)]) == 0
+    found = capsys.readouterr().out
+    assert found.startswith("2000 rows, 7 columns. Looked at are ")
+    assert "suggested role" in found
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.asked import add_asked, ask_for_folder, ask_for_saved, asked_by, finish_audit
 from cfad_core.apps.cli.jobs import run_job
-from cfad_core.apps.cli.large import audit_large, is_large
+from cfad_core.apps.cli.large import audit_large, is_large, rows_to_inspect
 from cfad_core.apps.cli.options import Commands, add_large, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
 from cfad_core.apps.cli.plans import add_plan, check_plan, plan_audit
@@ -94,13 +94,13 @@ def _add_graph(audit: argparse.ArgumentParser) -> None:
 
 
 def _inspect(options: argparse.Namespace) -> None:
-    from cfad_core.data.readers import read_table
     from cfad_core.data.suggestions import suggest_roles
     from cfad_core.data.validation import validate
 
-    table = read_table(options.table, sheet=options.sheet)
+    table, total = rows_to_inspect(options)
     suggestion = suggest_roles(table, options.sensitive, options.label)
-    print(f"{len(table)} rows, {table.shape[1]} columns.\n")
+    drawn = f" Looked at are {len(table)} of them, drawn at random." if len(table) < total else ""
+    print(f"{total} rows, {table.shape[1]} columns.{drawn}\n")
     rows = [[entry.column, entry.kind, entry.role, entry.reason] for entry in suggestion.columns]
     print(aligned([["column", "holds", "suggested role", "because it"], *rows]))
     roles = roles_from(options, suggestion.ignored) if options.sensitive else suggestion.roles

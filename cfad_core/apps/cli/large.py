@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.jobs import run_job
+from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.apps.cli.table_settings import settings_of
 from cfad_core.core.errors import InvalidConfigError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cfad_core.audit.result import AuditResult
     from cfad_core.core.config import AskedDetector
     from cfad_core.core.progress import Progress
@@ -19,10 +23,33 @@ if TYPE_CHECKING:
 
 def is_large(options: argparse.Namespace) -> bool:
     """Whether the table is to be read part by part: it is a folder or beyond what is read whole, or that was asked."""
+    asked = options.scheduler is not None or options.workers is not None or options.draw is not None
+    return asked or _is_beyond_memory(options.table)
+
+
+def _is_beyond_memory(path: Path) -> bool:
     from cfad_core.data.readers import beyond_limits
 
-    asked = options.scheduler is not None or options.workers is not None or options.draw is not None
-    return asked or options.table.is_dir() or beyond_limits(options.table)
+    return path.is_dir() or beyond_limits(path)
+
+
+def rows_to_inspect(options: argparse.Namespace) -> tuple[pd.DataFrame, int]:
+    """The table, or some rows of one that is too large for memory; and how many it has."""
+    from cfad_core.data.readers import read_table
+
+    if not _is_beyond_memory(options.table):
+        table = read_table(options.table, sheet=options.sheet)
+        return table, len(table)
+    from cfad_core.runs.cluster import cluster
+    from cfad_core.runs.index import home_folder
+    from cfad_core.runs.large import in_parts, look
+
+    with (
+        TerminalProgress() as progress,
+        in_parts(options.table, home_folder(), progress) as parts,
+        cluster(None) as client,
+    ):
+        return look(client, parts, 0, progress).pilot, parts.rows
 
 
 def audit_large(
