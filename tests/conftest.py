@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 import torch
 
@@ -78,6 +80,15 @@ def with_rows(people: People, factual: Floats) -> People:
     return dataclasses.replace(
         people, codes=factual[:, 0], encoded=EncodedRows(factual, people.encoded.twins, people.encoded.truth)
     )
+
+
+def child_processes() -> list[psutil.Process]:
+    """Those that this process started to run something in; not what libraries keep for themselves."""
+    found = []
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):  # it has just ended
+            found += [process] if "cfad_core.runs.child" in process.cmdline() else []
+    return found
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -35,6 +34,7 @@ from tests.apps.pages import (
     type_into,
     visit,
 )
+from tests.conftest import child_processes
 
 
 def test_an_upload(home: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_reading_process_that_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch, bounds: Bounds, how: int | None, message: str
 ) -> None:
     def wait(_: object) -> bool:
-        for child in psutil.Process().children() if how else []:
+        for child in child_processes() if how else []:
             os.kill(child.pid, how or 0)
         return False
 
@@ -161,7 +161,7 @@ def test_a_reading_process_that_ends(
     assert message in app.error[0].value.replace("\\", "")
     assert "Upload a table, or pick a data set, to begin." in said(app)
     assert files_left(home) == []
-    assert not psutil.Process().children()
+    assert not child_processes()
 
 
 def test_a_packed_bomb(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_an_interrupted_reading_begins_anew(home: Path, monkeypatch: pytest.Monk
     assert len(looks) > 1
     assert app.session_state["draft"].source == "people.csv"
     assert files_left(home) == []
-    assert not psutil.Process().children()
+    assert not child_processes()
 
 
 def test_problems_stand_in_the_way(home: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidDataError, WorkerDied
 from cfad_core.runs import child
 from cfad_core.runs.child import run_in_child
-from tests.conftest import Recorder
+from tests.conftest import Recorder, child_processes
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILDREN = "tests.runs.children:"
@@ -92,7 +92,7 @@ def test_a_child_that_obeys_and_one_that_does_not() -> None:
         recorder = Recorder(stop_in=stage)
         with pytest.raises(AuditCancelled, match=f"cancelled during '{stage}'"):
             run_in_child(f"{CHILDREN}{function}", {}, recorder)
-        assert not children()
+        assert not child_processes()
 
 
 def test_listening_to_what_is_closed_ends() -> None:
@@ -100,10 +100,6 @@ def test_listening_to_what_is_closed_ends() -> None:
     stream.close()
     child._read(stream, lines)
     assert lines.get_nowait() is None
-
-
-def children() -> list[psutil.Process]:
-    return [process for process in psutil.Process().children() if "cfad_core.runs.child" in process.cmdline()]
 
 
 @pytest.mark.slow

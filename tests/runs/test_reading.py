@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -28,6 +27,7 @@ from cfad_core.runs import reading
 from cfad_core.runs.child import Child
 from cfad_core.runs.reading import Bounds, FileRead, Reader
 from cfad_core.runs.scratch import Scratch
+from tests.conftest import child_processes
 
 LITTLE = Bounds(seconds=60.0, megabytes=400)
 
@@ -37,7 +37,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
     made = Reader(tmp_path / "uploads", ahead=False)
     yield made
     made.close()
-    assert not psutil.Process().children(), "a child was left behind"
+    assert not child_processes(), "a child was left behind"
 
 
 def read(reader: Reader, folder: Path, name: str, content: bytes, bounds: Bounds | None = None) -> FileRead:
@@ -166,7 +166,7 @@ class Killing(Progress):
         self._how = how
 
     def stop_requested(self) -> bool:
-        for child in psutil.Process().children():
+        for child in child_processes():
             os.kill(child.pid, self._how)
         return False
 
