@@ -221,7 +221,8 @@ def _counts_up(known: pd.Series[Any]) -> bool:
     named = bool(_words(str(known.name)) & set(_IDENTIFIER))
     for cells in (known.head(1000), known):  # the first ones often show that it has not
         numbers = np.sort(as_numbers(cells))
-        if not (numbers == np.rint(numbers)).all() or not (np.diff(numbers) > 0.0).all():
+        whole = np.isfinite(numbers) & (numbers == np.rint(numbers))
+        if not whole.all() or not (np.diff(numbers) > 0.0).all():
             return False
     return named or bool((np.diff(numbers) == 1.0).all())
 

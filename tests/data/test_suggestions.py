@@ -222,3 +222,8 @@ def test_real_tables(cache: Path, load: Callable[[], pd.DataFrame], sensitive: s
     roles = suggest_roles(load()).roles
     assert roles is not None
     assert (roles.sensitive, roles.label, roles.anomaly) == (sensitive, label, anomaly)
+
+
+def test_infinite_numbers_are_no_count() -> None:
+    table = pd.DataFrame({"id": [np.inf, np.inf, 1.0] * 20, "group": ["a", "b", "a"] * 20})
+    assert suggest_roles(table, ("group",)).columns[0].role != "sensitive"
