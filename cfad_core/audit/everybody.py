@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.scoring import SLICE, Scorer
+from cfad_core.audit.scoring import Scorer, shown_twins
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import percent
@@ -146,7 +146,7 @@ class PartScorer:
         columns |= {f"{method}_score": here[method] for method in self.methods}
         changes: dict[str, list[NDArray[np.int64]]] = {method: [] for method in self.methods}
         written, clipped = [], Counter[str]()
-        for move, twins in enumerate(_twins(self.result, people, progress)):
+        for move, twins in enumerate(shown_twins(self.result.model, people, self.result.plan, progress)):
             there = scorer(twins)
             for method in self.methods:
                 columns[f"{method}_twin_score" + (f"_{move + 1}" if move else "")] = there[method]
@@ -166,19 +166,6 @@ class PartScorer:
         before, after = here > threshold, there > threshold
         both = [np.bincount(state[changed], minlength=states) for changed in (after & ~before, before & ~after)]
         return np.stack(both, axis=1).astype(np.int64)
-
-
-def _twins(result: AuditResult, people: Floats, progress: Progress) -> Iterator[Floats]:
-    """Of people (n, d), the twins (n, d) that are shown, move by move."""
-    plan = result.plan
-    for move in range(len(plan.moves)):
-        parts = [people[:0]]
-        for start in range(0, len(people), SLICE):
-            progress.check(STAGE)
-            some = people[start : start + SLICE]
-            to = plan.targets(plan.states.of_codes(some[:, 0]), move)
-            parts.append(result.model.possible_twins(some)(0, to=to))
-        yield np.concatenate(parts)
 
 
 def _free(name: str, table: pd.DataFrame) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from cfad_core.audit.checks import STAGE as CHECKS
@@ -26,7 +25,7 @@ from cfad_core.audit.notices import detector_notices, graph_notices
 from cfad_core.audit.phase_one import JUDGE, LEAST_JUDGES, PhaseOne, learn_causes
 from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
-from cfad_core.audit.scoring import SLICE, Scorer, in_slices, score_methods
+from cfad_core.audit.scoring import Scorer, in_slices, score_methods, shown_twins
 from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.audit.slicing import slice_columns, slice_method
 from cfad_core.causal.learning import CausalModel
@@ -258,20 +257,8 @@ def _task(phase_one: PhaseOne, settled: AuditConfig, rows: TrainingRows, progres
     return Fitting(settled, {}, causes, rows, progress, None if other is None else other.twins)
 
 
-def _shown_twins(model: CausalModel, people: Floats, plan: Plan, progress: Progress) -> Floats:
-    """(moves, n, d), one twin of each of the people (n, d) for every move."""
-    to = [plan.targets(plan.states.of_codes(people[:, 0]), move) for move in range(len(plan.moves))]
-    parts = []
-    for start in range(0, max(1, len(people)), SLICE):
-        progress.check("evaluation")
-        some = slice(start, start + SLICE)
-        twins_of = model.possible_twins(people[some])
-        parts.append(np.stack([twins_of(0, to=target[some]) for target in to]))
-    return np.concatenate(parts, axis=1)
-
-
 def _people(data: AuditRows, model: CausalModel, plan: Plan, judgement: Judgement, progress: Progress) -> People:
-    twins = _shown_twins(model, data.test, plan, progress)
+    twins = shown_twins(model, data.test, plan, progress)
     rows = EncodedRows(data.test, twins, data.truth)
     return People(data.test_rows, data.test_is_anomaly, data.test[:, 0], rows, judgement.people)
 

@@ -11,11 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cfad_core.audit.basis import MethodScores
-from cfad_core.audit.comparisons import Comparison, view_of
+from cfad_core.audit.comparisons import Comparison, Plan, view_of
 from cfad_core.audit.explanation import explain
 from cfad_core.audit.judging import UNSEEN, draws_of
 from cfad_core.audit.result import AuditResult, People
 from cfad_core.causal.additive import AdditiveModel
+from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.distinct import distinct_rows
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
@@ -36,6 +37,18 @@ def in_slices(function: Callable[[Floats], Floats], x: Floats, progress: Progres
         progress.check(stage)
         parts.append(function(x[start : start + SLICE]))
     return np.concatenate(parts)
+
+
+def shown_twins(model: CausalModel, people: Floats, plan: Plan, progress: Progress) -> Floats:
+    """(moves, n, d), one twin of each of the people (n, d) for every move."""
+    to = [plan.targets(plan.states.of_codes(people[:, 0]), move) for move in range(len(plan.moves))]
+    parts = []
+    for start in range(0, max(1, len(people)), SLICE):
+        progress.check("evaluation")
+        some = slice(start, start + SLICE)
+        twins_of = model.possible_twins(people[some])
+        parts.append(np.stack([twins_of(0, to=target[some]) for target in to]))
+    return np.concatenate(parts, axis=1)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class PartedTable:
     ----------
     source : the folder or file that was named
     columns : their names
-    parts : all of them; a worker, which is told which part to read, has none
+    parts : all of them; none where single parts are given out to be read
     schema : what the columns hold, in types for all files
     missing, rows : by column of the files, how many cells are missing; and how many rows there are
     """
