@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,13 @@ from cfad_core.core.errors import CfadError
 
 _UMASK = os.umask(0)  # it can only be read by setting it, which no two threads may do at once
 os.umask(_UMASK)
+_LONGEST = 60  # letters of an audit's name in that of a file
+
+
+def file_slug(name: str) -> str:
+    """A name as part of a file's: its letters and digits in any language, in lower case, with dashes between."""
+    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", name).lower())
+    return "-".join(words)[:_LONGEST].strip("-") or "audit"
 
 
 @contextmanager

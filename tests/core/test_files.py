@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfad_core.core.errors import CfadError
-from cfad_core.core.files import new_folder, staged_file, staged_folder
+from cfad_core.core.files import file_slug, new_folder, staged_file, staged_folder
 
 
 def test_files_arrive_together_and_others_stay(tmp_path: Path) -> None:
@@ -57,3 +57,19 @@ def test_wrong_kinds_of_targets_are_refused(tmp_path: Path) -> None:
         staged_file(tmp_path / "file" / "x.csv"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Adult, sex", "adult-sex"),
+        ("Ärzte & Löhne/2025", "ärzte-löhne-2025"),
+        ("審査 1", "審査-1"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("\u202e<script>.exe", "script-exe"),
+        ("_*?:", "audit"),
+        ("a" * 500, "a" * 60),
+    ],
+)
+def test_a_name_becomes_part_of_a_file_name(name: str, slug: str) -> None:
+    assert file_slug(name) == slug

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 import pytest
 
 from cfad_core.core.formats import (
+    cell_text,
+    cells_differ,
     counted,
     duration,
     listed,
@@ -39,7 +42,7 @@ def test_shares_of_people(share: float, text: str) -> None:
     ("low", "high", "text"),
     [
         (0.04, 0.089, "4.0 % to 8.9 %"),
-        (0.0004, 0.089, "up to 8.9 %"),
+        (0.0004, 0.089, "0 % to 8.9 %"),
         (0.0005, 0.089, "0.1 % to 8.9 %"),
         (0.0452, 0.0454, "4.5 %"),
         (0.0, 0.0009, "under 0.1 %"),
@@ -108,3 +111,18 @@ def test_what_a_share_means_for_a_person(share: float, text: str) -> None:
 )
 def test_names_in_a_sentence(names: list[str], text: str) -> None:
     assert listed(names) == text
+
+
+def test_cells_of_a_table() -> None:
+    assert cell_text(None) == "missing"
+    assert cell_text(0.123456789) == "0.123457"
+    assert cell_text(1.0 + 1e-9, 1.0) == "1.000000001"  # as many digits as distinguish the two
+    assert cell_text(1.0, 1.0) == "1"
+    assert cell_text(3, 4.0) == "3"
+    assert cell_text("clerk", "smith") == "clerk"
+    assert cell_text(datetime(2020, 1, 8)) == "2020-01-08"
+    assert cell_text(datetime(2020, 1, 8, 12, 30)) == "2020-01-08 12:30:00"
+    assert cells_differ(1, None)
+    assert cells_differ("a", "b")
+    assert not cells_differ(3, 3.0)
+    assert not cells_differ(True, "True")
