@@ -64,14 +64,20 @@ class Chunks:
 
 
 def open_chunks(
-    source: Path, *, sheet: str | None = None, rows: int | None = None, progress: Progress | None = None
+    source: Path,
+    *,
+    sheet: str | None = None,
+    header: bool = True,
+    rows: int | None = None,
+    progress: Progress | None = None,
 ) -> Chunks:
     """Look at a table that will be read chunk by chunk.
 
     Parameters
     ----------
     source : a file as ``read_table`` reads, or a folder: all its Parquet files, in the order of their names
-    sheet : of an Excel file, which is read whole and in one chunk
+    sheet : of an Excel file, which is read whole and in one chunk; the largest one by default
+    header : whether the first line holds the columns' names
     rows : of a chunk; by default as many as have about a million cells
 
     Raises
@@ -88,11 +94,11 @@ def open_chunks(
         raise InvalidDataError(f"There is no file '{source}'.")
     suffix = suffix_of(str(source))
     if suffix in EXCEL_SUFFIXES:
-        table = read_table(source, sheet=sheet)
+        table = read_table(source, sheet=sheet, header=header)
         return Chunks(len(table), tuple(table.columns), lambda: iter([table.copy()]))
     if suffix == ".parquet":
         return _parquet([source], rows)
-    return _text(source, suffix, rows, progress or Progress())
+    return _text(source, suffix, rows, progress or Progress(), header=header)
 
 
 def _size(columns: int, rows: int | None) -> int:
@@ -210,10 +216,10 @@ def _holds_bytes(kind: Any) -> bool:
 # Text
 
 
-def _text(source: Path, suffix: str, rows: int | None, progress: Progress) -> Chunks:
+def _text(source: Path, suffix: str, rows: int | None, progress: Progress, *, header: bool) -> Chunks:
     label = str(source)
     with reading(label, suffix):
-        form = text_format(source, suffix, Limits(), label)
+        form = text_format(source, suffix, Limits(), label, header=header)
         names = form.options["names"]
         size = _size(len(names), rows)
         encoding, kinds, total = _first_reading(source, form, size, progress)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,17 +16,16 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.core.errors import InvalidDataError
+from cfad_core.data.dialect import LINES, delimiter_of, dialect, encoding_of, records
+from cfad_core.data.excel import excel_cells, opened
+from cfad_core.data.first_lines import FirstLines, doubt_about_names, title_lines
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 EXCEL_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 SUFFIXES = (*TEXT_SUFFIXES, *(f"{suffix}.gz" for suffix in TEXT_SUFFIXES), ".parquet", *EXCEL_SUFFIXES)
 
 _SAMPLE = 256 * 1024  # bytes from which delimiter, decimal mark and encoding are recognised
-_DELIMITERS = ",;\t|"
 _MAX_NAME = 100
-_DECIMAL_COMMA = re.compile(r"^[+-]?\d{1,3}(\.\d{3})*,\d+$|^[+-]?\d+,\d+$")
-_THOUSANDS = re.compile(r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$")
-_MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A", "<NA>")
 
 
 @dataclass(frozen=True)
@@ -40,15 +38,21 @@ class Limits:
 
 
 def read_table(
-    source: Path | bytes, *, name: str | None = None, sheet: str | None = None, limits: Limits | None = None
+    source: Path | bytes,
+    *,
+    name: str | None = None,
+    sheet: str | None = None,
+    header: bool = True,
+    limits: Limits | None = None,
 ) -> pd.DataFrame:
-    """Read a table with a header line.
+    """Read a table; title lines above it are left out.
 
     Parameters
     ----------
     source : a path, or the content of a file
     name : the file's name, by which the format is recognised; needed for bytes
-    sheet : of an Excel file; the first one by default
+    sheet : of an Excel file; the largest one by default
+    header : whether its first line holds the columns' names; without, they are called ``column 1`` and so on
     limits : refused beyond; checked on the file's size before it is read
 
     Returns
@@ -61,6 +65,22 @@ def read_table(
         If there is no such file, it holds no table, or a table beyond the limits.
     """
     limits = limits or Limits()
+    label, suffix = _checked(source, name, limits)
+    with reading(label, suffix):
+        if suffix == ".parquet":
+            table = _read_parquet(source, limits, label)
+        elif suffix in EXCEL_SUFFIXES:
+            table = _read_excel(source, sheet, label, header=header)
+        else:
+            table = _read_text(source, suffix, limits, label, header=header)
+    check_shape(table.shape, limits, label)
+    if table.empty:
+        raise InvalidDataError(f"'{label}' has a header but no rows.")
+    return table
+
+
+def _checked(source: Path | bytes, name: str | None, limits: Limits) -> tuple[str, str]:
+    """What a file is called, and its known ending; refuses one that is not there, or too large."""
     if isinstance(source, bytes):
         if name is None:
             raise InvalidDataError("Bytes need the name of the file they come from: the format is recognised by it.")
@@ -72,17 +92,32 @@ def read_table(
     suffix = suffix_of(label)
     if size > limits.bytes:
         raise InvalidDataError(f"'{label}' has {size:,} bytes; at most {limits.bytes:,} are read. Use a sample of it.")
+    return label, suffix
+
+
+def first_lines(source: Path | bytes, *, name: str | None = None, sheet: str | None = None) -> FirstLines:
+    """How a file begins, and whether its first line looks like names of columns; of a text file only that is read.
+
+    Raises
+    ------
+    InvalidDataError
+        If there is no such file, or it holds no table.
+    """
+    label, suffix = _checked(source, name, Limits())
+    if suffix == ".parquet":
+        return FirstLines()
     with reading(label, suffix):
-        if suffix == ".parquet":
-            table = _read_parquet(source, limits, label)
-        elif suffix in EXCEL_SUFFIXES:
-            table = _read_excel(source, sheet, label)
+        if suffix in EXCEL_SUFFIXES:
+            cells = excel_cells(source, sheet, label, rows=LINES)
+            lines = [["" if pd.isna(cell) else str(cell) for cell in line] for line in cells.itertuples(index=False)]
         else:
-            table = _read_text(source, suffix, limits, label)
-    check_shape(table.shape, limits, label)
-    if table.empty:
-        raise InvalidDataError(f"'{label}' has a header but no rows.")
-    return table
+            _, _, text = _beginning(source, suffix, label)
+            lines = records(text, _delimiter_of(text, suffix), LINES)
+    start = title_lines(lines)
+    titles = tuple(" ".join(cell for cell in line if cell.strip()) for line in lines[:start])
+    rest = lines[start:]
+    doubt = doubt_about_names(rest[0], rest[1:]) if rest else ""
+    return FirstLines(titles, tuple(tuple(line) for line in rest), doubt)
 
 
 def beyond_limits(source: Path, limits: Limits | None = None) -> bool:
@@ -103,7 +138,7 @@ def beyond_limits(source: Path, limits: Limits | None = None) -> bool:
         return False  # whoever reads it says what is wrong
 
 
-def distinct_names(names: list[Any]) -> list[str]:
+def distinct_names(names: Sequence[Any]) -> list[str]:
     """Names without control characters, not empty, at most 100 characters long and all different.
 
     Nothing else is changed: what a name would mean as Markdown, HTML or a formula is a matter of showing it.
@@ -122,14 +157,6 @@ def distinct_names(names: list[Any]) -> list[str]:
         taken.add(name)
         clean.append(name)
     return clean
-
-
-def excel_sheets(source: Path | bytes) -> list[str]:
-    """The names of an Excel file's sheets."""
-    from python_calamine import CalamineWorkbook
-
-    with _open(source) as stream, CalamineWorkbook.from_filelike(stream) as book:
-        return list(book.sheet_names)
 
 
 @contextmanager
@@ -159,10 +186,6 @@ def _kind(suffix: str) -> str:
     return "an Excel file" if suffix in EXCEL_SUFFIXES else "a CSV table"
 
 
-def _open(source: Path | bytes) -> IO[bytes]:
-    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
-
-
 def check_shape(shape: tuple[int, ...], limits: Limits, label: str) -> None:
     """Refuse a table beyond the limits."""
     rows, columns = shape
@@ -177,7 +200,7 @@ def check_shape(shape: tuple[int, ...], limits: Limits, label: str) -> None:
 def _read_parquet(source: Path | bytes, limits: Limits, label: str) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
-    with _open(source) as stream:
+    with opened(source) as stream:
         file = pq.ParquetFile(stream)
         check_shape((file.metadata.num_rows, file.metadata.num_columns), limits, label)
         table = _plain_cells(file.read().to_pandas())
@@ -205,21 +228,14 @@ def cell_text(cell: Any) -> str:
     return str(cell.tolist() if isinstance(cell, np.ndarray) else cell)
 
 
-def _read_excel(source: Path | bytes, sheet: str | None, label: str) -> pd.DataFrame:
-    from python_calamine import CalamineError
-
-    try:
-        sheets = excel_sheets(source)
-        if sheet is not None and sheet not in sheets:
-            raise InvalidDataError(f"'{label}' has no sheet '{sheet}'; it has: {', '.join(sheets)}.")
-        with _open(source) as stream:
-            cells = pd.read_excel(stream, sheet_name=sheet or 0, header=None, engine="calamine")
-    except CalamineError as error:
-        raise InvalidDataError(f"Cannot read '{label}' as an Excel file: {error}") from error
-    if cells.empty:
-        raise InvalidDataError(f"Sheet '{sheet or sheets[0]}' of '{label}' is empty.")
-    table = cells.iloc[1:].reset_index(drop=True)
-    table.columns = pd.Index(distinct_names(list(cells.iloc[0])))
+def _read_excel(source: Path | bytes, sheet: str | None, label: str, *, header: bool) -> pd.DataFrame:
+    cells = excel_cells(source, sheet, label)
+    start = title_lines(
+        [["" if pd.isna(cell) else str(cell) for cell in line] for line in cells.head(LINES).itertuples(index=False)]
+    )
+    names = list(cells.iloc[start]) if header else [None] * cells.shape[1]
+    table = cells.iloc[start + header :].reset_index(drop=True)
+    table.columns = pd.Index(distinct_names(names))
     inferred: pd.DataFrame = table.infer_objects()
     return inferred
 
@@ -240,27 +256,39 @@ class TextFormat:
     options: Mapping[str, Any]
 
 
-def text_format(source: Path | bytes, suffix: str, limits: Limits, label: str) -> TextFormat:
+def text_format(source: Path | bytes, suffix: str, limits: Limits, label: str, *, header: bool = True) -> TextFormat:
     """Recognise encoding, delimiter, decimal mark and names of columns by how a text file begins."""
-    packed = suffix.endswith(".gz")
-    with _open(source) as stream:
-        raw: IO[bytes] = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
-        sample = raw.read(_SAMPLE)
-    if not sample.strip():
-        raise InvalidDataError(f"'{label}' is empty.")
-    encoding = _encoding(sample, whole=len(sample) < _SAMPLE)
-    text = sample.decode(encoding, errors="ignore" if len(sample) == _SAMPLE else "strict")
-    if "\0" in text:
-        raise InvalidDataError(f"'{label}' is not a text file, whatever its name says.")
-    options = _dialect(text, "\t" if suffix.startswith(".tsv") else _delimiter(text), limits, label)
+    packed, encoding, text = _beginning(source, suffix, label)
+    names, options = dialect(text, _delimiter_of(text, suffix), label, header=header)
+    check_shape((0, len(names)), limits, label)
+    options["names"] = distinct_names(names)
     others = ("cp1252", "latin-1") if encoding == "utf-8" else ()  # latin-1 reads anything
     return TextFormat(packed, (encoding, *others), options)
 
 
-def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) -> pd.DataFrame:
-    found = text_format(source, suffix, limits, label)
+def _beginning(source: Path | bytes, suffix: str, label: str) -> tuple[bool, str, str]:
+    """Whether a text file is packed, its encoding, and its first lines."""
+    packed = suffix.endswith(".gz")
+    with opened(source) as stream:
+        raw: IO[bytes] = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
+        sample = raw.read(_SAMPLE)
+    if not sample.strip():
+        raise InvalidDataError(f"'{label}' is empty.")
+    encoding = encoding_of(sample, whole=len(sample) < _SAMPLE)
+    text = sample.decode(encoding, errors="ignore" if len(sample) == _SAMPLE else "strict")
+    if "\0" in text:
+        raise InvalidDataError(f"'{label}' is not a text file, whatever its name says.")
+    return packed, encoding, text
+
+
+def _delimiter_of(text: str, suffix: str) -> str:
+    return "\t" if suffix.startswith(".tsv") else delimiter_of(text)
+
+
+def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str, *, header: bool) -> pd.DataFrame:
+    found = text_format(source, suffix, limits, label, header=header)
     for guess in found.encodings:
-        with _open(source) as stream:
+        with opened(source) as stream:
             unpacked: Any = _Bounded(gzip.GzipFile(fileobj=stream), limits.bytes, label) if found.packed else stream
             try:
                 table: pd.DataFrame = pd.read_csv(unpacked, encoding=guess, nrows=limits.rows + 1, **found.options)
@@ -273,34 +301,6 @@ def _read_text(source: Path | bytes, suffix: str, limits: Limits, label: str) ->
 def unknown_encoding(label: str) -> InvalidDataError:
     """What to say of a text file in none of the encodings."""
     return InvalidDataError(f"'{label}' is in no encoding that can be read; save it as UTF-8.")
-
-
-def _dialect(text: str, delimiter: str, limits: Limits, label: str) -> dict[str, Any]:
-    """How pandas should read a file that begins with this text; refuses lines longer than the header."""
-    records = _records(text, delimiter, 200)
-    if not records:
-        raise InvalidDataError(f"'{label}' is empty.")
-    header = records[0]
-    check_shape((0, len(header)), limits, label)
-    for number, record in enumerate(records[1:], start=2):
-        if len(record) > len(header):
-            raise InvalidDataError(
-                f"In '{label}', line {number} has {len(record)} fields but the header has {len(header)}; fix that "
-                "line, or quote cells that hold the delimiter."
-            )
-    decimal_comma = _has_decimal_comma(records[1:], delimiter)
-    return {
-        "sep": delimiter,
-        "decimal": "," if decimal_comma else ".",
-        "thousands": "." if decimal_comma else None,
-        "header": 0,
-        "names": distinct_names(header),
-        "index_col": False,
-        "na_values": list(_MISSING),
-        "keep_default_na": False,
-        "skipinitialspace": True,
-        "low_memory": False,
-    }
 
 
 class _Bounded(io.RawIOBase):
@@ -318,55 +318,3 @@ class _Bounded(io.RawIOBase):
         if self._left < 0:
             raise InvalidDataError(f"'{self._label}' unpacks to more than {self._limit:,} bytes. Use a sample of it.")
         return data
-
-
-def _encoding(sample: bytes, whole: bool) -> str:
-    """By its byte order mark, else UTF-8 if it is that, else a code page of western languages."""
-    for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if sample.startswith(mark):
-            return name
-    try:
-        sample.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if not whole and error.start >= len(sample) - 3:
-            return "utf-8"  # the sample ends inside a character
-    else:
-        return "utf-8"
-    try:
-        sample.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "cp1252"
-
-
-def _records(text: str, delimiter: str, count: int) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    records: list[list[str]] = []
-    for record in reader:
-        if record:
-            records.append(record)
-        if len(records) >= count:
-            break
-    return records
-
-
-def _delimiter(text: str) -> str:
-    """The mark that cuts the first lines into the same number of fields, as many as possible."""
-
-    def quality(mark: str) -> tuple[float, int]:
-        records = _records(text, mark, 50)
-        widths = [len(record) for record in records[:-1] or records]  # the last one may be cut
-        common = max(set(widths), key=widths.count)
-        return (widths.count(common) / len(widths), common) if common > 1 else (0.0, 1)
-
-    return max(_DELIMITERS, key=quality)
-
-
-def _has_decimal_comma(records: list[list[str]], delimiter: str) -> bool:
-    """Numbers such as 3,14 and none such as 3.14 (with another delimiter than the comma); 3.140 may be thousands."""
-    if delimiter == ",":
-        return False
-    cells = [cell.strip() for record in records for cell in record]
-    return any(_DECIMAL_COMMA.match(cell) for cell in cells) and not any(
-        re.match(r"^[+-]?\d+\.\d+$", cell) and not _THOUSANDS.match(cell) for cell in cells
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +12,15 @@ import pandas as pd
 from cfad_core.data.attributes import MAX_GROUPS, Attribute, settle
 from cfad_core.data.columns import as_numbers, as_texts, holds_booleans
 from cfad_core.data.kinds import MAX_LEVELS, kind_of
+from cfad_core.data.known_names import (
+    anomaly_among,
+    first_named,
+    outcome_by_name,
+    protected_by_name,
+    protected_by_values,
+    words_of,
+)
+from cfad_core.data.repairs import written_numbers
 from cfad_core.data.roles import ColumnRoles, roles_of
 
 Role = Literal["sensitive", "label", "score", "feature", "ignore"]
@@ -22,22 +30,6 @@ _SCORED = {"anomaly", "outlier", "fraud", "detector", "suspicion", "novelty"}  #
 _NEARLY_CONSTANT = 0.995  # share of one value
 _MOSTLY_DISTINCT = 0.5
 _LONG_TEXT = 40  # characters, on average
-# In order of preference; words of a name, whole
-_SENSITIVE = (
-    ("sex", "gender"),
-    ("race", "ethnicity", "ethnic"),
-    ("minority", "black", "white", "hispanic", "latino"),
-    ("religion",),
-    ("nationality", "citizenship", "foreign", "migrant", "immigrant"),
-    ("disability", "disabled"),
-    ("age",),
-    ("group", "protected", "sensitive"),
-)
-_LABEL = (
-    ("anomaly", "anomalous", "outlier", "fraud", "fraudulent"),
-    ("label", "target", "class", "y"),
-    ("default", "defaulted", "recid", "recidivism", "recidivist", "churn", "outcome", "risk", "income"),
-)
 # What a person is born with: nothing else in a table causes it
 _BORN_WITH = (
     "age sex gender race ethnicity ethnic colour color born birth birthdate birthday birthyear birthplace dob native "
@@ -60,7 +52,6 @@ _LATER = (
     "customer insured",
     "score scores decile amount claim claims",
 )
-_ANOMALY = ("1", "true", "yes", "y", "fraud", "anomaly", "anomalous", "outlier", "bad", "positive")
 _IDENTIFIER = ("id", "uuid", "guid", "key", "index", "number", "no", "nr", "ssn", "email", "phone", "name", "unnamed")
 
 
@@ -102,18 +93,21 @@ def suggest_roles(
     given = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
     kinds = {str(name): kind_of(table[name]) for name in table.columns}
     reasons = {name: _reason_to_ignore(table[name], kind) for name, kind in kinds.items()}
-    chosen_label = label or _by_name(table, _LABEL, reasons, _can_be_label)
-    others = {name: reason or ("is the label" if name == chosen_label else "") for name, reason in reasons.items()}
-    named = None if given else _by_name(table, _SENSITIVE, others, _can_be_sensitive)
+    usable = [name for name in kinds if not reasons[name] and not _looks_like_score(table[name], kinds[name])]
+    chosen_label = label or first_named((name, _outcome(table[name])) for name in usable)
+    protected = {name: why for name in usable if name != chosen_label and (why := _protected(table[name]))}
+    named = None if given else first_named((name, place) for name, (place, _) in protected.items())
     chosen = given if named is None else [named]
     columns: list[ColumnSuggestion] = []
     for name, kind in kinds.items():
         role: Role = "ignore" if reasons[name] else "feature"
         reason = reasons[name]
         if name in chosen:
-            role, reason = "sensitive", "" if given else "is named so"
+            role, reason = "sensitive", "" if given else protected[name][1]
         elif name == chosen_label:
-            role, reason = "label", "" if label else "is named so, and has two values"
+            role, reason = "label", "" if label else "is named like an outcome"
+        elif name in protected:
+            reason = f"could be sensitive: it {protected[name][1]}"
         elif not reasons[name] and _looks_like_score(table[name], kind):
             is_first = all(entry.role != "score" for entry in columns)
             role, reason = "score" if is_first else "ignore", "is named like what a detector says of people"
@@ -138,10 +132,10 @@ def time_rank(column: str) -> int | None:
     1 what a person is born with, 2 education, 3 family, 4 work, 5 money, possessions and history, 6 what a decision is
     about: scores, amounts and claims.
     """
-    words = _words(column)
-    if words & _words(_BORN_WITH) and not words & _words(_NOT_BORN_WITH):
+    words = words_of(column)
+    if words & words_of(_BORN_WITH) and not words & words_of(_NOT_BORN_WITH):
         return 1
-    return max((rank for rank, known in enumerate(_LATER, start=2) if words & _words(known)), default=None)
+    return max((rank for rank, known in enumerate(_LATER, start=2) if words & words_of(known)), default=None)
 
 
 def suggest_tiers(table: pd.DataFrame, roles: ColumnRoles) -> tuple[tuple[str, ...], ...]:
@@ -157,28 +151,38 @@ def suggest_tiers(table: pd.DataFrame, roles: ColumnRoles) -> tuple[tuple[str, .
 def suggest_attribute(column: pd.Series[Any]) -> Attribute:
     """The groups of a sensitive column: two values, the rarer first; of several, all, and the rarer ones together.
 
-    Of many numbers there are two groups, under and over their middle.
+    Of many numbers there are two groups, under and over their middle; never two of the numbers.
     """
     known, name = column.dropna(), str(column.name)
-    if kind_of(column) == "number" and known.nunique() > MAX_GROUPS:
-        return Attribute(name, cuts=(float(np.rint(np.median(as_numbers(known)))),))
-    if known.nunique() < 2:
+    distinct = int(known.nunique())
+    if distinct < 2:
         return Attribute(name)
+    is_number = kind_of(column) == "number" and distinct > 2
+    if is_number and (distinct > MAX_GROUPS or "age" in words_of(name)):
+        return _cut(known, name)
     groups = settle(column, Attribute(name))
     if len(groups.grouping.names) > 2:
         return groups
+    if is_number:
+        return _cut(known, name)
     return Attribute(name, groups=tuple(str(value) for value in reversed(known.value_counts().index[:2])))
+
+
+def _cut(known: pd.Series[Any], name: str) -> Attribute:
+    """Under and over the middle of different numbers, with somebody on either side."""
+    numbers = as_numbers(known)
+    numbers = numbers[np.isfinite(numbers)]
+    middle = float(np.rint(np.median(numbers)))
+    if not numbers.min() < middle <= numbers.max():  # half of them are the least, or all within one unit
+        above = np.unique(numbers[numbers > np.median(numbers)])
+        middle = float(above[0]) if len(above) else float(numbers.max())
+    return Attribute(name, cuts=(middle,))
 
 
 def suggest_anomaly(column: pd.Series[Any]) -> str | None:
     """The value that reads like an anomaly, else the rarer one."""
-    values = [str(value) for value in column.dropna().value_counts().index]
-    speaking = [value for value in values if value.strip().lower() in _ANOMALY]
-    if len(speaking) == 1 and not (
-        speaking == ["1"] and "2" in values
-    ):  # 1 and 2 are two names, 0 and 1 are no and yes
-        return speaking[0]
-    return values[-1] if values else None
+    counts = column.dropna().value_counts()
+    return anomaly_among(str(column.name), {str(value): int(count) for value, count in counts.items()})
 
 
 def _reason_to_ignore(cells: pd.Series[Any], kind: str) -> str:
@@ -193,7 +197,7 @@ def _reason_to_ignore(cells: pd.Series[Any], kind: str) -> str:
         return "has one value only"
     if len(known) >= 1 / (1 - _NEARLY_CONSTANT) and rows >= _NEARLY_CONSTANT * len(known):
         return f"is '{usual[:40]}' in {rows / len(known):.1%} of the rows"
-    if kind == "category" and (distinct := _distinct(known)) > MAX_LEVELS:
+    if kind == "category" and (distinct := _distinct(known)) > MAX_LEVELS and written_numbers(known) is None:
         if distinct > _MOSTLY_DISTINCT * len(known):
             return f"is a name or free text ({distinct} different values)"
         if as_texts(known.head(1000)).str.len().mean() > _LONG_TEXT:
@@ -218,7 +222,7 @@ def _distinct(known: pd.Series[Any]) -> int:
 
 def _counts_up(known: pd.Series[Any]) -> bool:
     """Whether every cell has a whole number of its own, by name an identifier or one after the other."""
-    named = bool(_words(str(known.name)) & set(_IDENTIFIER))
+    named = bool(words_of(str(known.name)) & set(_IDENTIFIER))
     for cells in (known.head(1000), known):  # the first ones often show that it has not
         numbers = np.sort(as_numbers(cells))
         whole = np.isfinite(numbers) & (numbers == np.rint(numbers))
@@ -227,29 +231,20 @@ def _counts_up(known: pd.Series[Any]) -> bool:
     return named or bool((np.diff(numbers) == 1.0).all())
 
 
-def _by_name(table: pd.DataFrame, words: tuple[tuple[str, ...], ...], taken: dict[str, str], fits: Any) -> str | None:
-    for wanted in words:
-        for name in table.columns:
-            if _words(str(name)) & set(wanted) and not taken[str(name)] and fits(table[name]):
-                return str(name)
-    return None
+def _protected(column: pd.Series[Any]) -> tuple[int, str] | None:
+    """Which protected property a column is about; its place among them, and why."""
+    named = protected_by_name(str(column.name))
+    if named is not None:
+        return named if 2 <= column.nunique() <= MAX_GROUPS or kind_of(column) == "number" else None
+    return protected_by_values(column) if kind_of(column) == "category" and column.nunique() <= MAX_GROUPS else None
 
 
-def _can_be_sensitive(column: pd.Series[Any]) -> bool:
-    return 2 <= column.nunique() <= MAX_GROUPS or kind_of(column) == "number"
-
-
-def _can_be_label(column: pd.Series[Any]) -> bool:
-    return int(column.nunique()) == 2
+def _outcome(column: pd.Series[Any]) -> int | None:
+    """How well a column serves as the label, by its name."""
+    return outcome_by_name(str(column.name), int(column.nunique()))
 
 
 def _looks_like_score(column: pd.Series[Any], kind: str) -> bool:
-    words = _words(str(column.name))
+    words = words_of(str(column.name))
     named = "flagged" in words or ("score" in words and bool(words & _SCORED))
     return named and (kind == "number" or holds_booleans(column))
-
-
-def _words(name: str) -> set[str]:
-    """The words of a column name: 'isFraud_2' has is and fraud."""
-    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-    return {word for word in re.split(r"[^a-z]+", spaced.lower()) if word}

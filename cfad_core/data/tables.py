@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,8 @@ from cfad_core.core.files import staged_file
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-PARTS = ("table", "test", "test_counterfactual")
+PARTS = ("table", "test", "test_counterfactual", "truth")
+_UNSEEN = ("truth",)  # by the audit
 FIRST = 50  # rows that are shown
 
 
@@ -31,24 +32,30 @@ class Tables:
     ----------
     table : the people to learn from
     test : the people to judge, if they are not a share of the first
-    test_counterfactual : their true twins, row by row, where they are known
+    test_counterfactual : their true twins, row by row, where they are known and judge the audit
+    truth : the same, where they are kept aside: the audit never sees them, and is compared with them afterwards
     """
 
     table: pd.DataFrame
     test: pd.DataFrame | None = None
     test_counterfactual: pd.DataFrame | None = None
+    truth: pd.DataFrame | None = None
     _arrow: dict[str, Any] = field(default_factory=dict, repr=False)
     _known: tuple[Mapping[str, str], str] | None = field(default=None, repr=False)
 
     @staticmethod
     def of(
-        table: pd.DataFrame, test: pd.DataFrame | None = None, test_counterfactual: pd.DataFrame | None = None
+        table: pd.DataFrame,
+        test: pd.DataFrame | None = None,
+        test_counterfactual: pd.DataFrame | None = None,
+        *,
+        truth: pd.DataFrame | None = None,
     ) -> Tables:
         """The tables as they come back from Parquet files: the same cells, in types that last.
 
         A column that mixes types (as spreadsheets do) becomes text.
         """
-        given = zip(PARTS, (table, test, test_counterfactual), strict=True)
+        given = zip(PARTS, (table, test, test_counterfactual, truth), strict=True)
         arrow = {part: to_arrow(frame) for part, frame in given if frame is not None}
         return Tables(**{part: converted.to_pandas() for part, converted in arrow.items()}, _arrow=arrow)
 
@@ -60,13 +67,14 @@ class Tables:
         ----------
         known : ``digests`` and ``digest``, if they need not be computed
         """
-        return Tables(frames["table"], frames.get("test"), frames.get("test_counterfactual"), _known=known)
+        test, judging, truth = (frames.get(part) for part in PARTS[1:])
+        return Tables(frames["table"], test, judging, truth, _known=known)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """Those that there are, by their part."""
-        every = {"table": self.table, "test": self.test, "test_counterfactual": self.test_counterfactual}
-        return {part: frame for part, frame in every.items() if frame is not None}
+        every = zip(PARTS, (self.table, self.test, self.test_counterfactual, self.truth), strict=True)
+        return {part: frame for part, frame in every if frame is not None}
 
     @property
     def rows(self) -> int:
@@ -76,11 +84,19 @@ class Tables:
     @property
     def first(self) -> pd.DataFrame:
         """The first rows of ``table``, to be shown; its columns."""
-        return self.table.head(FIRST)
+        return self.head(FIRST)
+
+    def head(self, rows: int) -> pd.DataFrame:
+        """So many of the first rows of ``table``."""
+        return self.table.head(rows)
 
     def column(self, name: str) -> pd.Series[Any]:
         """One column of ``table``."""
         return self.table[name]
+
+    def renamed(self, names: Sequence[str]) -> Tables:
+        """The same rows with other names of columns, in their order."""
+        return Tables.stored({part: frame.set_axis(list(names), axis=1) for part, frame in self.frames.items()})
 
     @property
     def digests(self) -> dict[str, str]:
@@ -89,7 +105,7 @@ class Tables:
 
     @property
     def digest(self) -> str:
-        """``digest`` of all tables together."""
+        """``digest`` of all tables that the audit sees, together."""
         return self._digests[1]
 
     @cached_property
@@ -97,7 +113,8 @@ class Tables:
         if self._known is not None:
             return self._known
         contents = {part: _content(frame) for part, frame in self.frames.items()}
-        return {part: _sha256(content) for part, content in contents.items()}, _sha256(*contents.values())
+        seen = [content for part, content in contents.items() if part not in _UNSEEN]
+        return {part: _sha256(content) for part, content in contents.items()}, _sha256(*seen)
 
     def save(self, part: str, path: Path) -> None:
         """Write one of the tables to a Parquet file, whole or not at all."""
@@ -129,12 +146,19 @@ class MappedTable(Tables):
     def rows(self) -> int:
         return int(self._arrow["table"].num_rows)
 
-    @property
-    def first(self) -> pd.DataFrame:
-        return _to_frame(self._arrow["table"].slice(0, FIRST))
+    def head(self, rows: int) -> pd.DataFrame:
+        return _to_frame(self._arrow["table"].slice(0, rows))
 
     def column(self, name: str) -> pd.Series[Any]:
         return _to_frame(self._arrow["table"].select([name]))[name]
+
+    def renamed(self, names: Sequence[str]) -> MappedTable:
+        """The same mapped file, with other names."""
+        made = MappedTable.__new__(MappedTable)
+        table = self._arrow["table"].replace_schema_metadata(None).rename_columns(list(names))
+        object.__setattr__(made, "_arrow", {"table": table})
+        object.__setattr__(made, "_known", None)
+        return made
 
     def save(self, part: str, path: Path) -> None:
         _write_arrow(self._arrow[part], path)

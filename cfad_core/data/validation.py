@@ -14,6 +14,8 @@ from cfad_core.data.columns import as_texts, unreadable
 from cfad_core.data.findings import Finding, refuse_errors
 from cfad_core.data.groups import OUTSIDE, listed, matches
 from cfad_core.data.kinds import MAX_LEVELS, kind_named, kind_of
+from cfad_core.data.leaks import Target, near_leaks, redundant_columns
+from cfad_core.data.repairs import repair_findings, written_numbers
 from cfad_core.data.roles import ColumnRoles, role_findings, settle_groups, state_codes
 
 MIN_GROUP_ROWS = 30
@@ -22,6 +24,8 @@ _FEW_ROWS = 500
 _SMALL_GROUP = 0.05  # share of the rows
 _MOSTLY_NUMBERS = 0.9
 _MOSTLY_MISSING = 0.5
+_MOSTLY_ANOMALIES = 0.5
+_COINCIDENCE = 0.2  # of the repeated rows, that chance alone explains
 _MIN_KNOWN = 10  # cells, so that both the rows to learn from and those to judge have some
 _TEXT_SHARE = 0.5  # of distinct values among the rows, from which a text is no category
 _MOST_NAMED = 8  # values of a group
@@ -96,8 +100,10 @@ def _table_findings(table: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame 
         *_merged(table, roles),
         *_size_findings(inside, roles),
         *_label_findings(inside, roles, test),
+        *repair_findings(inside, roles.features(table)),
         *(finding for name in roles.features(table) for finding in column_findings(inside[name])),
-        *_copies(inside, roles),
+        *_leaks(inside, roles),
+        *redundant_columns(inside, roles.features(inside)),
         *_duplicates(inside, roles),
     ]
 
@@ -127,6 +133,8 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
 
 
 def _category_findings(cells: pd.Series[Any], name: str) -> list[Finding]:
+    if written_numbers(cells) is not None:  # which is a finding of its own
+        return []
     text = unreadable(cells)
     count, known = int(text.sum()), int(cells.notna().sum())
     if 0 < count <= (1.0 - _MOSTLY_NUMBERS) * known:
@@ -220,11 +228,34 @@ def _label_findings(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame
         message = f"No cell of the label column '{name}' is '{roles.anomaly}'; it holds {listed(inside[name])}."
         remedy = "Name the value that means anomaly, or leave the label out."
         findings.append(Finding("one-label", "error", message, remedy, name))
+    elif anomalies[0].mean() > _MOSTLY_ANOMALIES and not anomalies[0].all():
+        message = (
+            f"{anomalies[0].mean():.0%} of the rows are anomalies: '{name}' is '{roles.anomaly}'. Detectors look for "
+            "what is rare."
+        )
+        remedy = f"Is '{roles.anomaly}' the value that means anomaly? Choose the rarer one, or leave the label out."
+        findings.append(Finding("mostly-anomalies", "warning", message, remedy, name, int(anomalies[0].sum())))
     elif anomalies[0].all():
         message = f"All {len(inside)} rows to learn from are anomalies by '{name}'; a detector learns from normal ones."
         remedy = "Name the value that means anomaly, or add normal rows."
         findings.append(Finding("one-label", "error", message, remedy, name, len(inside)))
     return findings
+
+
+def _leaks(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
+    """Attributes that determine the label or a group, and those that nearly do."""
+    exact = _copies(inside, roles)
+    targets = [
+        Target(codes == 1, "the group", f"'{groups.column}' is '{groups.names[1]}'", "sensitive-copied")
+        for groups in roles.groupings
+        if len(groups.names) == 2 and (codes := groups.codes(inside[groups.column])).any()
+    ]
+    if roles.label is not None:
+        holds = matches(inside[roles.label], str(roles.anomaly))
+        targets.append(Target(holds, "the label", f"'{roles.label}' is '{roles.anomaly}'", "label-leak"))
+    named = {(finding.code, finding.column) for finding in exact}
+    nearly = near_leaks(inside, roles.features(inside), targets)
+    return [*exact, *(finding for finding in nearly if (finding.code, finding.column) not in named)]
 
 
 def _copies(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
@@ -266,14 +297,36 @@ def _determines(values: NDArray[np.intp], target: NDArray[Any]) -> bool:
 
 def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
     columns = [*roles.sensitive_columns, *([roles.label] if roles.label else []), *roles.features(inside)]
-    used = inside[columns]
-    most = used.head(10 * _FIRST).nunique().idxmax()  # who repeats a row repeats its cell in this column, too
-    count = int(used[used[most].duplicated(keep=False)].duplicated().sum())
+    count = _repeated(inside, columns)
     if not count:
         return []
+    if _repeated(inside, columns, by_chance=True) >= _COINCIDENCE * count:
+        message = (
+            f"{count} of {len(inside)} rows are like an earlier one in every column that is used. With so few "
+            "different values that is to be expected: they are different people."
+        )
+        return [Finding("duplicates", "info", message, count=count)]
     message = f"{count} of {len(inside)} rows repeat an earlier one in every column that is used."
     remedy = "Remove them if they are the same people twice."
     return [Finding("duplicates", "info" if count < 0.05 * len(inside) else "warning", message, remedy, count=count)]
+
+
+def _repeated(inside: pd.DataFrame, columns: list[str], *, by_chance: bool = False) -> int:
+    """How many rows repeat an earlier one in these columns; or would by chance, if these were independent.
+
+    The columns of most values come first, as they leave few rows to compare.
+    """
+    draw, n = np.random.default_rng(0), len(inside)
+    left, keys = np.arange(n), np.zeros(n, dtype=np.intp)
+    for name in inside[columns].head(10 * _FIRST).nunique().sort_values(ascending=False).index:
+        codes = _places(inside[name])
+        codes = codes[draw.integers(0, n, len(left)) if by_chance else left]
+        keys = pd.factorize(keys * (codes.max() + 1) + codes)[0]
+        alike = np.bincount(keys)[keys] > 1
+        left, keys = left[alike], keys[alike]
+        if not len(left):
+            return 0
+    return len(keys) - len(np.unique(keys))
 
 
 def _test_findings(table: pd.DataFrame, test: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.data.columns import as_texts
 from cfad_core.data.encoding import fit_encoding
+from cfad_core.data.excel import excel_sheets
 from cfad_core.data.kinds import kind_of
-from cfad_core.data.readers import Limits, distinct_names, excel_sheets, read_table
+from cfad_core.data.readers import Limits, distinct_names, first_lines, read_table
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.suggestions import suggest_roles
 from cfad_core.data.validation import validate
@@ -73,12 +74,61 @@ def test_excel_sheets(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     write_excel(path, {"first": [["a", "b"], [1, "x"], [2, "y"]], "second": [["c"], [3]], "nothing": []})
     assert excel_sheets(path) == ["first", "second", "nothing"]
-    assert read_table(path)["a"].tolist() == [1, 2]
+    assert read_table(path)["a"].tolist() == [1, 2]  # the largest sheet
     assert read_table(path.read_bytes(), name="t.xlsx", sheet="second")["c"].tolist() == [3]
     with pytest.raises(InvalidDataError, match="has no sheet 'third'; it has: first, second, nothing"):
         read_table(path, sheet="third")
     with pytest.raises(InvalidDataError, match="Sheet 'nothing' of .* is empty"):
         read_table(path, sheet="nothing")
+
+
+def test_the_largest_sheet_is_read(tmp_path: Path) -> None:
+    people: list[list[object]] = [["a", "b", "c"], *([k, "x", 0.5] for k in range(9))]
+    write_excel(tmp_path / "t.xlsx", {"about": [["made in 2021"]], "people": people, "notes": [["a"], ["b"]]})
+    assert read_table(tmp_path / "t.xlsx").shape == (9, 3)
+    assert first_lines(tmp_path / "t.xlsx").doubt == ""
+
+
+def test_a_table_without_names(tmp_path: Path) -> None:
+    content = b"39, Private, Male, 0\n50, State, Female, 7\n38, Private, Male, 0\n" * 20
+    table = read_table(content, name="t.csv", header=False)
+    assert list(table.columns) == ["column 1", "column 2", "column 3", "column 4"]
+    assert len(table) == 60
+    assert table["column 1"].tolist()[:3] == [39, 50, 38]
+    assert "look like those below them, such as '39', 'Private', 'Male'" in first_lines(content, name="t.csv").doubt
+    write_excel(tmp_path / "t.xlsx", {"people": [[k % 9, "x" if k % 2 else "y"] for k in range(60)]})
+    assert len(read_table(tmp_path / "t.xlsx", header=False)) == 60
+    assert first_lines(tmp_path / "t.xlsx").doubt
+
+
+@pytest.mark.parametrize("blank", ["", "\n"])
+def test_title_lines_are_left_out(tmp_path: Path, blank: str) -> None:
+    rows = "".join(f"{k},{k % 3},x\n" for k in range(30))
+    content = f'"Wages, 2021",,\n{blank}Source: a survey,,\nwage,kids,job\n{rows}'.encode()
+    table = read_table(content, name="t.csv")
+    assert table.columns.tolist() == ["wage", "kids", "job"]
+    assert table["wage"].tolist() == list(range(30))
+    assert first_lines(content, name="t.csv").titles == ("Wages, 2021", "Source: a survey")
+    write_excel(tmp_path / "t.xlsx", {"s": [["Wages"], ["wage", "kids", "job"], *([k, 1, "x"] for k in range(9))]})
+    assert read_table(tmp_path / "t.xlsx")["wage"].tolist() == list(range(9))
+
+
+def test_lines_that_end_in_a_delimiter() -> None:
+    table = read_table(b"a,b\n1,x,\n2,y,\n3,z,\n", name="t.csv")
+    assert table["a"].tolist() == [1, 2, 3]
+    assert table["column 3"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (['"1,234"', '"12,345,678.5"', "7"], [1234.0, 12345678.5, 7.0]),
+        (['"1,234"', '"1,2"', "7"], ["1,234", "1,2", "7"]),  # a list of codes is no number
+    ],
+)
+def test_thousands_with_commas(cells: list[str], expected: list[object]) -> None:
+    content = "a,b\n" + "".join(f"x,{cell}\n" for cell in cells)
+    assert read_table(content.encode(), name="t.csv")["b"].tolist() == expected
 
 
 def write_excel(path: Path, sheets: dict[str, list[list[object]]]) -> None:

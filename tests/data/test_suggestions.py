@@ -46,15 +46,15 @@ def test_what_had_better_be_ignored_and_why() -> None:
     assert found == {
         "customerID": ("ignore", "is an identifier: a different whole number in every row"),
         "row": ("ignore", "is an identifier: a different whole number in every row"),
-        "Gender": ("sensitive", "is named so"),
+        "Gender": ("sensitive", "is named like sex"),
         "born": ("ignore", "is a date"),
         "comment": ("ignore", "is a name or free text (400 different values)"),
         "country": ("ignore", "is 'NL' in 99.8% of the rows"),
         "nothing": ("ignore", "has no values"),
         "same": ("ignore", "has one value only"),
-        "age": ("feature", ""),
+        "age": ("feature", "could be sensitive: it is named like age"),
         "pay": ("feature", ""),
-        "isFraud": ("label", "is named so, and has two values"),
+        "isFraud": ("label", "is named like an outcome"),
     }
 
 
@@ -166,8 +166,9 @@ def test_nothing_sensitive() -> None:
 @pytest.mark.parametrize(
     ("cells", "anomaly"),
     [
-        (["no"] * 5 + ["yes"] * 9, "yes"),
-        ([0] * 5 + [1] * 9, "1"),
+        (["no"] * 5 + ["yes"] * 9, "no"),  # the rarer one
+        ([0] * 5 + [1] * 9, "0"),
+        (["granted"] * 5 + ["denied"] * 9, "denied"),  # it reads like one
         (["good"] * 9 + ["strange"] * 5, "strange"),
         ([False] * 9 + [True] * 5, "True"),
         ([None], None),
@@ -175,6 +176,72 @@ def test_nothing_sensitive() -> None:
 )
 def test_the_anomaly_value(cells: list[object], anomaly: str | None) -> None:
     assert suggest_anomaly(pd.Series(cells)) == anomaly
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "anomaly"),
+    [
+        ("released", ["Yes"] * 83 + ["No"] * 17, "No"),
+        ("is_fraud", [0] * 4 + [1] * 6, "1"),  # the name says it
+        ("fraud", ["1"] * 4 + ["2"] * 6, "1"),  # two names, neither of them yes
+        ("action_taken", [1] * 60 + [2] * 10 + [3] * 25 + [4] * 5, "3"),  # denied, in files of mortgages
+        ("approved", [True] * 6 + [False] * 4, "False"),
+    ],
+)
+def test_the_anomaly_value_of_an_outcome(name: str, cells: list[object], anomaly: str) -> None:
+    assert suggest_anomaly(pd.Series(cells, name=name)) == anomaly
+
+
+PROTECTED = (
+    "colour applicant_race_1 derived_ethnicity black is_hispanic minority nationality citizen religion disabled "
+    "Geschlecht geslacht sexe Âge leeftijd edad Nationalität ethnicité foreign_worker female nonwhite Behinderung "
+    "sexual_orientation skin_color raça"
+)
+NOT_PROTECTED = "car_colour hair_color age_of_car account_age white_collar village stage company_group days_black"
+
+
+@pytest.mark.parametrize("name", PROTECTED.split())
+def test_names_of_what_laws_protect(name: str) -> None:
+    roles = suggest_roles(pd.DataFrame({"pay": [1.5, 2.5] * 200, name: [0, 1] * 200})).roles
+    assert roles is not None
+    assert roles.sensitive == name
+
+
+@pytest.mark.parametrize("name", NOT_PROTECTED.split())
+def test_names_of_what_is_not_a_persons(name: str) -> None:
+    assert suggest_roles(pd.DataFrame({"pay": [1.5, 2.5] * 200, name: [0, 1] * 200})).roles is None
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (["Male", "Female", "Unknown"], "holds 'Male' and 'Female'"),
+        (["White", "Black", "Other"], "holds 'White' and 'Black'"),
+        (["red", "white", "black", "blue", "green"], None),  # of cars
+    ],
+)
+def test_a_column_without_a_name_is_recognised_by_its_values(values: list[str], reason: str | None) -> None:
+    found = suggest_roles(pd.DataFrame({"column 1": values * 60, "column 2": range(1, 60 * len(values) + 1)}))
+    assert (found.roles is not None, found.columns[0].reason) == (reason is not None, reason or "")
+
+
+@pytest.mark.parametrize("name", ["released", "loanApproved", "rejected", "denied", "default", "arrested", "hired"])
+def test_an_outcome_is_the_label(name: str) -> None:
+    found = suggest_roles(messy().drop(columns="isFraud").assign(**{name: [0, 0, 0, 1] * 100}))
+    assert [(entry.column, entry.reason) for entry in found.columns if entry.role == "label"] == [
+        (name, "is named like an outcome")
+    ]
+    several = messy().drop(columns="isFraud").assign(**{name: [0, 1, 2, 3] * 100})
+    assert "label" not in {entry.role for entry in suggest_roles(several).columns}  # a number of something
+
+
+def test_numbers_are_cut_and_never_two_of_them() -> None:
+    ages = pd.Series([20, 30, 40, 50] * 100, name="age")
+    assert suggest_attribute(ages) == Attribute("age", cuts=(35.0,))
+    visits = pd.Series([0] * 380 + list(range(1, 21)), name="visits")
+    assert suggest_attribute(visits) == Attribute("visits", cuts=(1.0,))  # most have none
+    codes = pd.Series([1, 2, 5] * 150, name="race")
+    assert suggest_attribute(codes).groups == ("1", "2", "5")
 
 
 def values(**counts: int) -> pd.Series[str]:

@@ -15,6 +15,7 @@ from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.validation import validate
 from tests.conftest import make_people
+from tests.data.worlds import arrests
 
 ROLES = ColumnRoles("group", label="fraud", anomaly="yes")
 
@@ -90,6 +91,9 @@ def spoiled(**cells: Any) -> pd.DataFrame:
         (pd.concat([people(), people()[:10]]), ("duplicates", "info", None, 10)),
         (pd.concat([people(), people()[:200]]), ("duplicates", "warning", None, 200)),
         (people(300), ("few-rows", "warning", None, 300)),
+        (spoiled(fraud=["yes"] * 400 + ["no"] * 200), ("mostly-anomalies", "warning", "fraud", 400)),
+        (spoiled(extra=people()["debt"] * 2.0 + 1.0), ("same-column", "warning", "extra", None)),
+        (spoiled(extra=people()["debt"] - people()["income"]), ("fixed-column", "warning", "extra", None)),
         (people(90), ("few-rows", "error", None, 90)),
         (spoiled(group=["a"] * 10 + ["b"] * 590), ("small-group", "error", "group", 10)),
         (people(2000).assign(group=["a"] * 50 + ["b"] * 1950), ("small-group", "warning", "group", 50)),
@@ -139,6 +143,20 @@ def test_each_finding_is_made(table: pd.DataFrame, expected: Found) -> None:
 )
 def test_what_a_finding_says(table: pd.DataFrame, text: str) -> None:
     assert [finding.text for finding in validate(table, ROLES).findings] == [text]
+
+
+def test_people_who_are_alike_by_chance_are_no_mistake() -> None:
+    """Eight columns of few values: of 1,200 people many are alike, and nobody is there twice."""
+    table = arrests()
+    roles = ColumnRoles("colour", label="released", anomaly="No")
+    (finding,) = (finding for finding in validate(table, roles).findings if finding.code == "duplicates")
+    repeated = int(table.duplicated().sum())
+    assert (finding.severity, finding.count) == ("info", repeated)
+    assert repeated > 0.05 * len(table)
+    assert "that is to be expected: they are different people." in finding.text
+    twice = table.assign(pay=np.random.default_rng(0).normal(size=len(table)))
+    (real,) = validate(pd.concat([twice, twice.head(300)]), roles).findings
+    assert (real.code, real.severity, real.count) == ("duplicates", "warning", 300)
 
 
 def test_one_group_only() -> None:

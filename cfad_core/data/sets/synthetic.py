@@ -84,7 +84,9 @@ class SyntheticData:
     adjacency: pd.DataFrame
 
 
-class _Graph(NamedTuple):
+class Graph(NamedTuple):
+    """What causes what, and what decides."""
+
     weights: Floats  # (d, d), observed variables, S first
     decision: Floats  # (d,), weights of Y
     order: list[int]  # topological, S first
@@ -135,7 +137,7 @@ def generate_synthetic(
     }
     rng = np.random.default_rng(seed)
     for _ in range(_MAX_GRAPHS):
-        graph = _draw_graph(rng, worlds.n_variables + 1, worlds.expected_degree)
+        graph = draw_graph(rng, worlds.n_variables + 1, worlds.expected_degree)
         if np.count_nonzero(graph.decision[1:]) < _MIN_CAUSES:
             continue
         cells = _fill_cells(rng, graph, need, worlds.max_selection_error, progress or Progress())
@@ -148,7 +150,7 @@ def generate_synthetic(
     )
 
 
-def _draw_graph(rng: np.random.Generator, d: int, expected_degree: float) -> _Graph:
+def draw_graph(rng: np.random.Generator, d: int, expected_degree: float) -> Graph:
     """Erdos-Renyi DAG on d observed variables and Y; S is first and Y last in the causal order."""
     order = np.concatenate([[0], 1 + rng.permutation(d - 1), [d]])
     edges = np.triu(rng.random((d + 1, d + 1)) < expected_degree / d, k=1)
@@ -160,7 +162,7 @@ def _draw_graph(rng: np.random.Generator, d: int, expected_degree: float) -> _Gr
             weights[0, i] = values[0, i]
     weights[0, d] = _WEIGHT_ON_S
     weights += 0.0  # no negative zeros
-    return _Graph(weights[:d, :d], weights[:d, d], [int(i) for i in order[:-1]])
+    return Graph(weights[:d, :d], weights[:d, d], [int(i) for i in order[:-1]])
 
 
 def simulate(weights: Floats, order: list[int], s: Floats, noise: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -195,13 +197,13 @@ class _Twins(NamedTuple):
     other: Floats
 
     @staticmethod
-    def solve(graph: _Graph, s: Floats, noise: NDArray[np.float32]) -> _Twins:
+    def solve(graph: Graph, s: Floats, noise: NDArray[np.float32]) -> _Twins:
         exact = noise.astype(np.float64)
         worlds = (simulate(graph.weights, graph.order, sign * s, exact).T for sign in (1.0, -1.0))
         return _Twins(*(world.astype(np.float64, copy=False) for world in worlds))
 
 
-def _draw(rng: np.random.Generator, graph: _Graph) -> tuple[Floats, NDArray[np.float32], Floats, Floats]:
+def _draw(rng: np.random.Generator, graph: Graph) -> tuple[Floats, NDArray[np.float32], Floats, Floats]:
     """A chunk: S, the noise (d, n), and y in both worlds. Single precision is enough to choose rows by."""
     s = rng.choice([-1.0, 1.0], _CHUNK)
     noise = rng.standard_normal((len(graph.order), _CHUNK), dtype=np.float32)
@@ -212,7 +214,7 @@ def _draw(rng: np.random.Generator, graph: _Graph) -> tuple[Floats, NDArray[np.f
 
 def _fill_cells(
     rng: np.random.Generator,
-    graph: _Graph,
+    graph: Graph,
     need: dict[_Cell, int],
     max_selection_error: float,
     progress: Progress,
@@ -255,7 +257,7 @@ def _hopeless(count: int, need: int, draws: int) -> bool:
     return count < need and generous_rate * _MAX_DRAWS < need
 
 
-def _selection_error(graph: _Graph, cells: dict[_Cell, list[_Twins]]) -> float:
+def _selection_error(graph: Graph, cells: dict[_Cell, list[_Twins]]) -> float:
     """Counterfactual error, against merely flipping S, of an oracle that lacks nothing but the weights.
 
     It knows the graph and f = cos(x + 1), and fits the weights to the kept normal rows by least squares.
@@ -286,7 +288,7 @@ def _join(parts: list[_Twins], rows: int | None = None) -> _Twins:
     return _Twins(*(np.concatenate(worlds)[:rows] for worlds in zip(*parts, strict=True)))
 
 
-def _assemble(rng: np.random.Generator, graph: _Graph, cells: dict[_Cell, _Twins], n_train: int) -> SyntheticData:
+def _assemble(rng: np.random.Generator, graph: Graph, cells: dict[_Cell, _Twins], n_train: int) -> SyntheticData:
     names = ["S", *(f"X{i}" for i in range(1, len(graph.order)))]
     train: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     test: list[tuple[pd.DataFrame, pd.DataFrame]] = []
