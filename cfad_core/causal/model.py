@@ -269,8 +269,7 @@ class PossibleTwins:
                 j = model.variables.index(cut[0])
                 heard = {**there, j: here[j]}
                 there_group = states.moved(to, {j: states.levels[group, j]}) if j < states.attributes else to
-            worlds = Worlds(here, heard, group, there_group, _Chance(self.keys, draw, i), coupling, self.known)
-            found = model.mechanisms[i].twins(self.cells[:, i], worlds)
+            found = self.cells_in(i, heard, group, there_group, draw, coupling)
             if i < states.attributes:  # one attribute causes another: who was not moved in that follows
                 found = np.where(states.levels[to, i] != states.levels[group, i], states.levels[to, i], found)
                 to = states.moved(to, {i: found.astype(np.intp)})
@@ -278,6 +277,17 @@ class PossibleTwins:
             if i in model.bases:
                 there[i] = model.bases[i].functions(found)
         return model.layout.rows(self.x, changed, self.cells)
+
+    def cells_in(
+        self, i: int, heard: Functions, group: Codes, there_group: Codes, draw: int, coupling: Coupling | None
+    ) -> Floats:
+        """The cells (n,) of one variable in a world where it hears these functions of its causes.
+
+        Whatever the world, a person's noise and chance in it are the same.
+        """
+        chance = _Chance(self.keys, draw, i)
+        worlds = Worlds(self.here, heard, group, there_group, chance, coupling, self.known)
+        return self.model.mechanisms[i].twins(self.cells[:, i], worlds)
 
 
 @dataclass(frozen=True)

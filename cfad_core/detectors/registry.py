@@ -13,7 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from cfad_core.core.cost import NOTHING, Cost
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.formats import capital
 from cfad_core.core.looks import Look
 
 if TYPE_CHECKING:
@@ -34,10 +36,12 @@ class Method:
     ----------
     look : its label, and how it is drawn
     help : one sentence for people
+    called : what it is called in a sentence
     module : the name of its module in this room
     stage : its name in reports of progress; None if nothing is fitted
     doing : what people read while it is fitted
-    cost : how long fitting takes, relative to the other stages of an audit
+    cost : how long fitting takes, by the rows that it learns from
+    scoring : how long scoring takes, by the rows
     base : the method that must be fitted first
     needs_twins : whether it learns from, or scores with, people's twins
     scores_with_model : whether it needs the sensitive attribute and the causal model when it scores
@@ -49,10 +53,12 @@ class Method:
 
     look: Look
     help: str
+    called: str
     module: str
     stage: str | None = None
     doing: str = ""
-    cost: float = 0.0
+    cost: Cost = NOTHING
+    scoring: Cost = NOTHING
     base: str | None = None
     needs_twins: bool = False
     scores_with_model: bool = False
@@ -67,82 +73,100 @@ METHODS: dict[str, Method] = {
     "pca": Method(
         Look("PCA", 3, "dot", "cross"),
         "Principal components; what they leave unexplained of a person is the score.",
+        "principal components (PCA)",
         module="pca",
         stage="pca",
         doing="Fitting PCA",
-        cost=0.5,
+        cost=Cost(0.02, fixed=0.02),
+        scoring=Cost(0.001),
         parts="how much of it the principal components leave unexplained",
     ),
     "ocsvm": Method(
         Look("OC-SVM", 4, "longdash", "triangle-up"),
         "One-class SVM; the score is how far a person lies outside the region where normal people are.",
+        "the one-class SVM",
         module="ocsvm",
         stage="ocsvm",
         doing="Fitting OC-SVM",
-        cost=20.0,
+        cost=Cost(1.0, rows=1.2, columns=0.1),
+        scoring=Cost(0.15, columns=0.1),
     ),
     "iforest": Method(
         Look("iForest", 5, "longdashdot", "triangle-down"),
         "Isolation forest; people whom random cuts set apart quickly score high.",
+        "the isolation forest",
         module="iforest",
         stage="iforest",
         doing="Growing iForest",
-        cost=3.0,
+        cost=Cost(0.09, rows=0.1, columns=0.1),
+        scoring=Cost(0.13, columns=0.0),
     ),
     "ae": Method(
         Look("AE", 1, "dash", "square"),
         "A plain autoencoder trained on normal people; the worse it reconstructs a person, the higher the score.",
+        "the plain detector (AE)",
         module="autoencoder",
         stage="autoencoder",
         doing="Training the plain detector",
-        cost=25.0,
+        cost=Cost(0.4, rows=0.35),
+        scoring=Cost(0.008, columns=0.7),
         parts=_RECONSTRUCTED,
     ),
     "dcfod": Method(
         Look("DCFOD", 6, "dot", "pentagon"),
         "Deep clustering, trained to hide the group; the score is the distance to the nearest cluster.",
+        "deep clustering (DCFOD)",
         module="dcfod",
         stage="dcfod",
         doing="Training DCFOD",
-        cost=150.0,
+        cost=Cost(20.0, columns=0.05, fixed=14.0),
+        scoring=Cost(0.5, columns=0.0),
         remark="DCFOD has large networks: it takes longer than all others together.",
     ),
     "fairod": Method(
         Look("FairOD", 8, "dash", "hexagon"),
         "A small autoencoder, trained so that its scores do not follow the group, but keep each group's ranking.",
+        "FairOD",
         module="fairod",
         stage="fairod",
         doing="Training FairOD",
-        cost=50.0,
+        cost=Cost(7.6, rows=0.05, columns=0.0),
+        scoring=Cost(0.002),
         parts=_RECONSTRUCTED,
     ),
     "fairad": Method(
         Look("FairAD", 10, "longdash", "star"),
         "Normal people of both groups are mapped to one compact cloud; the score is the distance from its centre.",
+        "FairAD",
         module="fairad",
         stage="fairad",
         doing="Training FairAD",
-        cost=25.0,
+        cost=Cost(3.6, rows=0.0, columns=0.1),
+        scoring=Cost(0.006),
     ),
     "cfad": Method(
         Look("CFAD", 0, "solid", "circle"),
         "The autoencoder, tuned so that its code reveals as little as possible of whether it sees a person or their "
         "twin.",
+        "the tuned detector (CFAD)",
         module="cfad",
         stage="fair fine-tuning",
         doing="Making people and their twins look alike",
-        cost=27.0,
+        cost=Cost(0.68, rows=0.79, columns=0.6),
+        scoring=Cost(0.008, columns=0.7),
         base="ae",
         needs_twins=True,
         learns_both=True,
         parts=_RECONSTRUCTED,
     ),
     "twin": Method(
-        Look("Twin", 2, "dashdot", "diamond"),
+        Look("Twin scoring", 2, "dashdot", "diamond"),
         "One score from CFAD's scores of a person and of their possible twins; it needs the sensitive attribute and "
         "the causal model when it scores.",
+        "twin scoring",
         module="twin",
         base="cfad",
+        scoring=Cost(0.03),
         needs_twins=True,
         scores_with_model=True,
         parts="how badly CFAD reconstructs it in a person and in their twin",
@@ -151,10 +175,12 @@ METHODS: dict[str, Method] = {
         Look("Surprise", 7, "longdash", "bowtie"),
         "How unusual every cell of a person is for somebody with the same causes; it needs the sensitive attribute and "
         "the causal model when it scores.",
+        "surprise scoring",
         module="surprise",
         stage="surprise",
         doing="Measuring what is unusual about people",
-        cost=1.0,
+        cost=Cost(0.01, columns=0.5, variables=0.7, fixed=0.01),
+        scoring=Cost(0.01),
         needs_twins=True,
         scores_with_model=True,
         parts="how unusual it is for somebody with the same causes",
@@ -162,27 +188,36 @@ METHODS: dict[str, Method] = {
 }
 
 
-def ranked(name: str, label: str, color: int, *, needs_twins: bool = False) -> Method:
+def ranked(name: str, of: Method) -> Method:
     """The ranks of a method's scores within the group."""
+    label = of.look.label
     return Method(
-        Look(f"{label} rank", color, "dot", "x"),
+        Look(f"{label} rank", of.look.color, "dot", "x"),
         f"The rank of {label}'s score within a person's own group: both groups have the same flag rate, but a person "
         "and their twin may have different ranks. It needs the sensitive attribute when it scores.",
+        f"{of.called} as ranks within each group",
         module="rank",
         base=name,
-        needs_twins=needs_twins,
+        needs_twins=of.needs_twins,
         is_rank=True,
     )
 
 
-METHODS |= {
-    f"{name}{RANK}": ranked(name, one.look.label, one.look.color, needs_twins=one.needs_twins)
-    for name, one in METHODS.items()
-}
+METHODS |= {f"{name}{RANK}": ranked(name, one) for name, one in METHODS.items()}
 
 
 # Names of an audit's other stages that a method could have, too
-_STAGES = {"discovery", "refit", "mechanisms", "judging", "evaluation", "checks", "uncertainty", "slices"}
+_STAGES = {
+    "preparation",
+    "discovery",
+    "refit",
+    "mechanisms",
+    "judging",
+    "evaluation",
+    "checks",
+    "uncertainty",
+    "slices",
+}
 _STAGES |= {one.stage for one in METHODS.values() if one.stage is not None}
 
 
@@ -254,6 +289,18 @@ def look_of(method: str) -> Look:
 def label_of(method: str) -> str:
     """What people call a method."""
     return look_of(method).label
+
+
+def called(method: str) -> str:
+    """What a method is called in a sentence: ``the plain detector (AE)``."""
+    return METHODS[method].called if method in METHODS else method
+
+
+def title_of(method: str) -> str:
+    """The same where it stands alone, as in a list to choose from: ``Plain detector (AE)``."""
+    if method not in METHODS:
+        return method
+    return capital(METHODS[method].called.removeprefix("the "))
 
 
 def help_of(method: str) -> str:

@@ -15,6 +15,7 @@ from cfad_core.core.config import (
     FairadConfig,
     FairodConfig,
 )
+from cfad_core.core.cost import NOTHING
 from cfad_core.core.errors import AuditCancelled, InvalidConfigError
 from cfad_core.core.looks import Look
 from cfad_core.detectors import dcfod
@@ -125,7 +126,7 @@ def test_every_plain_method_has_its_rank() -> None:
     for name in PLAIN:
         plain, rank = METHODS[name], METHODS[f"{name}-rank"]
         assert rank.base == name
-        assert (rank.stage, rank.cost, rank.learns_both) == (None, 0.0, False)
+        assert (rank.stage, rank.cost, rank.learns_both) == (None, NOTHING, False)
         assert rank.needs_twins == plain.needs_twins
         assert rank.look == Look(f"{plain.look.label} rank", plain.look.color, "dot", "x")
         assert module_of(f"{name}-rank") == Ranking(name)
@@ -142,7 +143,7 @@ def test_what_a_method_starts_from_comes_before_it() -> None:
 def test_stages_have_names_of_their_own_and_take_time() -> None:
     assert len({METHODS[method].stage for method in FITTED}) == len(FITTED)
     for method in METHODS.values():
-        assert (method.cost > 0.0, bool(method.doing)) == (method.stage is not None,) * 2
+        assert (method.cost != NOTHING, bool(method.doing)) == (method.stage is not None,) * 2
 
 
 def test_labels_and_helps() -> None:
@@ -155,7 +156,7 @@ def test_labels_and_helps() -> None:
         "FairOD",
         "FairAD",
         "CFAD",
-        "Twin",
+        "Twin scoring",
         "Surprise",
     ]
     assert [label_of(method) for method in RANKS] == [f"{label_of(method)} rank" for method in PLAIN]
@@ -231,7 +232,7 @@ def test_fitting_can_be_cancelled(fitted: dict[str, AnyDetector], method: str) -
 
 
 def test_no_detector_of_ones_own_is_called_like_a_stage() -> None:
-    from cfad_core.audit.run import stages
+    from cfad_core.audit.estimate import stages
     from cfad_core.core.config import preset
 
     for config in (preset("fast", methods=tuple(METHODS)), preset("paper", methods=tuple(METHODS))):
