@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cfad_core.core.formats import capital
 from cfad_core.evaluation.intervals import Interval
 
 USUAL_ERRORS = 1.6449  # standard errors that a number is beyond by chance once in twenty times
@@ -138,9 +139,7 @@ def _check(group: str, rate: float, n: int) -> None:
     if not 0.0 <= rate <= 1.0:
         raise ValueError(f"The flag rate of {group} must be between 0 and 1; it is {rate}.")
     if n < 1:
-        raise ValueError(
-            f"{group[0].upper()}{group[1:]} must have at least one person; it has {n}. Leave the bounds out."
-        )
+        raise ValueError(f"{capital(group)} must have at least one person; it has {n}. Leave the bounds out.")
 
 
 def _variance(rate: float, n: int) -> float:

@@ -10,6 +10,8 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 from cfad_core.evaluation.tally import Tally
 
+COUNTERFACTUAL = " (counterfactual)"  # behind a group's name: its twins
+
 
 @dataclass(frozen=True)
 class Densities:

@@ -113,7 +113,7 @@ def interaction_line(found: Interaction, first_name: str, second_name: str) -> s
 
 
 def cancelling_line(found: Interaction, first_name: str, second_name: str) -> str:
-    """``For 0.4 % of people (up to 0.9 %) the outcome changes if sex or race changes alone, but not if both do.``"""
+    """``For 0.4 % of people (0 % to 0.9 %) the outcome changes if sex or race changes alone, but not if both do.``"""
     if found.cancels.value is None:
         return "Nobody was judged."
     return (

@@ -92,6 +92,11 @@ class ScoreCurve:
     def n(self) -> int:
         return self.people.n
 
+    @cached_property
+    def twins(self) -> Tally:
+        """The scores of everybody's twins, of all of them."""
+        return Tally(self._counterfactual)
+
     @property
     def n_anomaly(self) -> int | None:
         return None if self.anomalies is None else self.anomalies.n

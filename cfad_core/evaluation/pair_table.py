@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cfad_core.core.arrays import Floats
-from cfad_core.core.formats import SMALLEST_GROUP, counted, percent_range, share_of_people
+from cfad_core.core.formats import SMALLEST_GROUP, counted, percent, percent_range, share_of_people
 from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds
 from cfad_core.evaluation.intervals import Interval
 
@@ -190,7 +190,7 @@ def worst_line(table: PairTable, attribute: str) -> str:
         return "Nobody was judged."
     if worst.ratio == 0.0:
         tops = [pair.simultaneous.high for pair in table.pairs if pair.simultaneous is not None]
-        possible = f" ({percent_range(0.0, max(tops))} is possible in one of them)" if tops else ""
+        possible = f" (up to {percent(max(tops))} is possible in one of them)" if tops else ""
         return f"Nobody's outcome changes between groups of {attribute}, in any of {pairs}{possible}."
     text = (
         f"Most outcomes change for people of {attribute} {table.names[worst.source]}, had they been "

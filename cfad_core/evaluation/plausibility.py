@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cfad_core.core.arrays import Bools, Floats
+from cfad_core.core.arrays import Bools, Floats, Rows
 
 USUAL = 0.99  # quantile of real people's distances up to which a distance is usual
 MAX_ROWS = 5_000  # real people to compare with
@@ -71,3 +71,10 @@ def distance_to_real(
         found, _ = NearestNeighbors(n_neighbors=1).fit(real[rows]).kneighbors(people[here])
         nearest[here] = found[:, 0]
     return nearest
+
+
+def nearest_real(person: Floats, real: Floats, most: int) -> tuple[Rows, Floats]:
+    """Of real people (r, m) those nearest to a person (m,), by the same distance: positions, and how far."""
+    distance = np.sqrt(((real - person) ** 2).sum(axis=1))
+    nearest: Rows = np.argsort(distance, kind="stable")[:most]
+    return nearest, distance[nearest]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cfad_core.core.formats import listed, one_in, percent, rounded_percent
+from cfad_core.core.formats import capital, listed, one_in, percent, rounded_percent
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.twin_test import TwinTest
@@ -88,14 +88,14 @@ def evidence_lines(found: Evidence) -> list[str]:
             "twin's categories and counts have is partly chance, and no method can know it"
         )
     if found.model_error is not None:
-        lines.append(f"Model error alone changes the outcome of {_amount(found.model_error)}")
+        lines.append(f"Errors of the causal model alone would change the outcome of {_amount(found.model_error)}")
     if found.kept:
         lines.append(
-            f"{_capital(_kept(found)[0])}. The twin test compares people whom these columns let expect in either group"
+            f"{capital(_kept(found)[0])}. The twin test compares people whom these columns let expect in either group"
         )
     lines += _graphs_line(found)
     if found.unexplained and found.can_be_tested:
-        lines.append(_capital(_unexplained(found.unexplained)))
+        lines.append(capital(_unexplained(found.unexplained)))
     lines += _better_fit(found)
     if found.additive:
         lines.append("Twins are the paper's additive ones, which need not be possible people")
@@ -116,8 +116,8 @@ def _how_many(found: Evidence, doubts: Sequence[str]) -> str:
     if found.known_truth:
         return f"By their true twins, {text}"
     if found.interval is None:
-        return f"{_capital(text)}; the uncertainty was not measured"
-    return f"Perhaps {text.removeprefix('about ')}" if found.better_fit else _capital(text)
+        return f"{capital(text)}; the uncertainty was not measured"
+    return f"Perhaps {text.removeprefix('about ')}" if found.better_fit else capital(text)
 
 
 def _share(ratio: float, interval: Interval | None) -> str:
@@ -136,12 +136,12 @@ def _about(text: str, ratio: float) -> str:
 
 
 def _ends(low: float, high: float, *, exactly: bool = False) -> str:
-    """``4 % to 7 %``, or ``4.0 % to 7.0 %``; a low end is left out only if it is nothing."""
+    """``4 % to 7 %``, or ``4.0 % to 7.0 %``; both ends are always there."""
     write = percent if exactly or high - low < _NARROW else rounded_percent
     if high < _HARDLY:
         return "under 0.1 %"
     if low < _NOTHING:
-        return f"up to {write(high)}"
+        return f"0 % to {write(high)}"
     return write(high) if write(low) == write(high) else f"{write(low)} to {write(high)}"
 
 
@@ -154,7 +154,7 @@ def failed_tests(found: Evidence) -> list[str]:
         return []
     doubts = []
     if found.twin_test is not None and not found.twin_test.passes():
-        doubts.append(_distinguished(found.twin_test, f"AUC {found.twin_test.auc:.2f}"))
+        doubts.append(_distinguished(found.twin_test, f"in {in_pairs(found.twin_test.auc)}; guessing would be 50"))
     if found.bounds is not None and _outside(found, *found.bounds):
         doubts.append(f"the flag rates of the groups alone allow {_only(*found.bounds)}")
     if found.unexplained:
@@ -202,7 +202,8 @@ def _model_error(found: Evidence) -> list[str]:
     least = found.interval.low if found.interval is not None else found.ratio
     if found.model_error is None or found.model_error < _HARDLY or least is None or least > found.model_error:
         return []
-    return [f"model error alone changes the outcome of {_amount(found.model_error)}, so this may be no more than that"]
+    amount = _amount(found.model_error)
+    return [f"errors of the causal model alone would change the outcome of {amount}, so this may be no more than that"]
 
 
 def _span(found: Evidence) -> list[str]:
@@ -227,9 +228,9 @@ def _paths(found: Evidence) -> list[str]:
     if not found.has_path:
         others = graphs - few
         return [
-            f"the audit's own graph sees no path from {found.sensitive}, but {others} of {graphs} others {_do(others)}"
+            f"the audit's own graph has no path from {found.sensitive}, but {others} of {graphs} others {_do(others)}"
         ]
-    return [f"{few} of {graphs} graphs {'sees' if few == 1 else 'see'} no path from {found.sensitive}"] if few else []
+    return [f"{few} of {graphs} causal graphs {_have(few)} no path from {found.sensitive}"] if few else []
 
 
 def _kept(found: Evidence) -> list[str]:
@@ -245,7 +246,7 @@ def _carrier(found: Evidence) -> list[str]:
     if found.carrier is None:
         return []
     (cause, effect), share = found.carrier
-    return [f"the edge {cause} → {effect} carries {'all' if share >= _ALL_OF_IT else 'most'} of it"]
+    return [f"{'all' if share >= _ALL_OF_IT else 'most'} of it comes through {cause} → {effect}"]
 
 
 def _basis(found: Evidence) -> list[str]:
@@ -267,7 +268,7 @@ def _useless(found: Evidence) -> list[str]:
         ]
     if found.auc_roc is None or found.auc_roc >= USELESS_AUC:
         return []
-    ranks = f"it ranks anomalies hardly better than chance (AUC-ROC {found.auc_roc:.2f})"
+    ranks = f"it ranks an anomaly above a normal person in {in_pairs(found.auc_roc)}, where guessing would be 50"
     return [f"Fair because useless: {ranks}" if ratio is not None and low else f"Useless as well: {ranks}"]
 
 
@@ -293,8 +294,8 @@ def _other_graphs(found: Evidence) -> list[str]:
         return []
     others = found.graphs - found.graphs_without_path
     if not others:
-        return [f"None of {found.graphs} other graphs sees a path either"]
-    text = f"{others} of {found.graphs} other graphs {_do(others)} see a path"
+        return [f"None of {found.graphs} other graphs has a path either"]
+    text = f"{others} of {found.graphs} other graphs {_do(others)} have a path"
     if found.interval is None or found.ratio is None:
         return [text]
     share = _share(found.ratio, found.interval)
@@ -309,25 +310,24 @@ def _halves_line(found: Evidence) -> list[str]:
         return []
     points = 100.0 * found.halves_differ
     size = f"by {points:.1f} points" if points >= 0.05 else "by less than 0.1 points"
-    return [f"Independent halves of the rows typically differ {size}"]
+    return [f"Two causal models from separate halves of the rows typically differ {size}"]
 
 
 def _twin_line(found: Evidence) -> list[str]:
     test = found.twin_test
     if test is None or not found.can_be_tested:
         return []
-    numbers = f"AUC {test.auc:.2f}, {test.low:.2f} to {test.high:.2f}"
     if not test.passes():
-        return [_capital(_distinguished(test, numbers))]
+        return [capital(_distinguished(test, f"in {_pairs_of(test)}; guessing would be 50"))]
     if test.high > VAGUE:
         return [
-            f"With {test.people:,} people, it cannot be said whether twins pass for real people of the other group "
-            f"({numbers})"
+            f"With {test.people:,} people, it cannot be said whether twins pass for real people of the other group (a "
+            f"classifier distinguishes them in {_pairs_of(test)}; guessing would be 50)"
         ]
     often = "little more often than chance" if test.low > 0.5 else "no more often than chance"
     return [
-        "Twins pass for real people of the other group: a classifier that must distinguish them is right "
-        f"{often} ({numbers})"
+        f"Twins pass for real people of the other group: a classifier distinguishes them {often} (in "
+        f"{_pairs_of(test)}; guessing would be 50)"
     ]
 
 
@@ -335,19 +335,20 @@ def _bounds_line(found: Evidence) -> list[str]:
     if found.bounds is None or not found.can_be_tested:
         return []
     low, high = found.bounds
-    allowed = f"up to {percent(high)}" if low < _NOTHING else f"between {percent(low)} and {percent(high)}"
-    return [f"Without any causal model, the flag rates of the groups alone allow {allowed}"]
+    least = "0 %" if low < _NOTHING else percent(low)
+    return [f"Without any causal model, the flag rates of the groups alone allow {least} to {percent(high)}"]
 
 
 def _graphs_line(found: Evidence) -> list[str]:
     if not found.graphs:
         return []
     few, graphs, source = found.graphs_without_path, found.graphs, found.sensitive
+    each = f"causal graphs, each {'fitted to' if found.was_given else 'learned from'} a random half of the rows,"
     if not few:
-        return [f"All {graphs} graphs see a path from {source}"]
+        return [f"All {graphs} {each} have a path from {source}"]
     if few == graphs:
-        return [f"None of {graphs} graphs sees a path from {source}"]
-    return [f"{few} of {graphs} graphs {'sees' if few == 1 else 'see'} no path from {source}"]
+        return [f"None of {graphs} {each} has a path from {source}"]
+    return [f"{few} of {graphs} {each} {_have(few)} no path from {source}"]
 
 
 # Words
@@ -361,12 +362,21 @@ def _do(count: int) -> str:
     return "does" if count == 1 else "do"
 
 
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def in_pairs(auc: float) -> str:
+    """An area under the ROC curve in words: of an anomaly and a normal person, how often the right one is higher."""
+    return f"{100.0 * auc:.0f} of 100 pairs"
+
+
+def _pairs_of(test: TwinTest) -> str:
+    return f"{in_pairs(test.auc)}, {100.0 * test.low:.0f} to {100.0 * test.high:.0f}"
 
 
 def _joined(clauses: Sequence[str]) -> str:
-    return _capital("; ".join(clauses))
+    return capital("; ".join(clauses))
 
 
 def _text(sentences: Sequence[str]) -> str:

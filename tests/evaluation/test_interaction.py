@@ -122,7 +122,7 @@ def test_sentences() -> None:
         "For 1.2 % of people (0.6 % to 2.1 %) the outcome changes only if sex and race both change."
     )
     assert cancelling_line(found, "sex", "race") == (
-        "For 0.4 % of people (up to 0.9 %) the outcome changes if sex or race changes alone, but not if both do."
+        "For 0.4 % of people (0 % to 0.9 %) the outcome changes if sex or race changes alone, but not if both do."
     )
     plain = found_of(Share(0.0), Share(0.0002))
     assert interaction_line(plain, "sex", "race").startswith("For 0.0 % of people the outcome changes only if")

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from cfad_core.evaluation import plausibility
-from cfad_core.evaluation.plausibility import Plausibility, distance_to_real
+from cfad_core.evaluation.plausibility import Plausibility, distance_to_real, nearest_real
 
 
 def draw_people(n: int, seed: int, columns: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -34,6 +34,14 @@ def test_by_hand() -> None:
     people = np.array([[3.0, 4.0], [3.0, 4.0], [9.0, 0.0]])
     found = distance_to_real(people, np.array([-1.0, 1.0, -1.0]), real, groups, np.random.default_rng(0))
     np.testing.assert_allclose(found, [5.0, 0.0, 1.0])  # a person next door, but of the other group, is no neighbour
+
+
+def test_the_nearest_by_hand() -> None:
+    real = np.array([[9.0, 0.0], [3.0, 4.0], [0.0, 0.0], [4.0, 3.0], [0.0, 1.0]])
+    found, distance = nearest_real(np.zeros(2), real, 4)
+    assert found.tolist() == [2, 4, 1, 3]  # of two that are as far, the first
+    assert distance.tolist() == [0.0, 1.0, 5.0, 5.0]
+    assert len(nearest_real(np.zeros(2), real[:2], 3)[0]) == 2
 
 
 def test_a_group_without_real_people_is_infinitely_far() -> None:

@@ -35,13 +35,15 @@ PLAIN = Evidence(
 HEAD = "{} would have a different outcome with AE, had they belonged to the other group"
 USUAL = f"{HEAD.format('About 5 % of people (4 % to 7 %)')}: about 1 in 20."
 GUESS = f"Not reliable: {HEAD.format('perhaps 5 % of people (4 % to 7 %)')}. This number is a guess: "
-DISTINGUISHED = "twins can be distinguished from real people of the other group (AUC 0.71), mostly by income"
+PAIRS = "twins can be distinguished from real people of the other group (in 71 of 100 pairs; guessing would be 50)"
+DISTINGUISHED = f"{PAIRS}, mostly by income"
+ERRORS = "Errors of the causal model alone would change the outcome of {}, so this may be no more than that"
 NO_PATH = (
     "No path from sex: in the learned graph it affects nothing, so nobody's outcome can change. That says "
     "something about the graph, nothing about AE."
 )
 BY_FLAGS = "Fair because useless: it flags {} of people, so hardly any outcome can change."
-BY_RANKS = "it ranks anomalies hardly better than chance (AUC-ROC {})."
+BY_RANKS = "it ranks an anomaly above a normal person in {} of 100 pairs, where guessing would be 50."
 
 
 def between(ratio: float, low: float, high: float) -> dict[str, Any]:
@@ -66,9 +68,9 @@ HOW_MANY: list[tuple[dict[str, Any], str]] = [
     (between(0.5, 0.5, 0.5), case("About 50.0 % of people (by all models)", "about 1 in 2")),
     # a low end is left out only if it is nothing
     (between(0.03, 0.0006, 0.09), case("About 3 % of people (0.1 % to 9 %)", "about 1 in 33")),
-    (between(0.03, 0.0004, 0.09), case("About 3 % of people (up to 9 %)", "about 1 in 33")),
-    (between(0.002, 0.0, 0.006), case("About 0.2 % of people (up to 0.6 %)", "about 1 in 500")),
-    (between(0.0004, 0.0, 0.004), case("Under 0.1 % of people (up to 0.4 %)", "fewer than 1 in 1,000")),
+    (between(0.03, 0.0004, 0.09), case("About 3 % of people (0 % to 9 %)", "about 1 in 33")),
+    (between(0.002, 0.0, 0.006), case("About 0.2 % of people (0 % to 0.6 %)", "about 1 in 500")),
+    (between(0.0004, 0.0, 0.004), case("Under 0.1 % of people (0 % to 0.4 %)", "fewer than 1 in 1,000")),
     (between(0.0, 0.0, 0.0), case("Under 0.1 % of people", "fewer than 1 in 1,000")),
     (between(0.42, 0.3, 0.6), case("About 42 % of people (30 % to 60 %)", "about 4 in 10")),
     (between(1.0, 0.9, 1.0), case("About 100 % of people (90 % to 100 %)", "nearly everybody")),
@@ -99,7 +101,7 @@ FAILED: list[tuple[dict[str, Any], str]] = [
     ({"twin_test": BAD}, f"{GUESS}{DISTINGUISHED}."),
     (
         {"twin_test": dataclasses.replace(BAD, columns=())},
-        f"{GUESS}twins can be distinguished from real people of the other group (AUC 0.71).",
+        f"{GUESS}{PAIRS}.",
     ),
     (
         {"twin_test": dataclasses.replace(BAD, columns=(("income", 0.7), ("job", 0.6)))},
@@ -107,8 +109,7 @@ FAILED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"twin_test": dataclasses.replace(BAD, columns=tuple((name, 0.6) for name in ("a", "b", "c", "d", "e")))},
-        f"{GUESS}twins can be distinguished from real people of the other group (AUC 0.71), mostly by a, b, c and "
-        "2 more.",
+        f"{GUESS}{PAIRS}, mostly by a, b, c and 2 more.",
     ),
     ({"bounds": (0.07, 0.2)}, USUAL),
     ({"bounds": (0.0, 0.04)}, USUAL),
@@ -154,15 +155,15 @@ MODEL_ERROR: list[tuple[dict[str, Any], str]] = [
     ({"model_error": 0.039}, USUAL),  # a line of evidence, no more
     (
         {"model_error": 0.04},
-        f"{USUAL} Model error alone changes the outcome of 4.0 %, so this may be no more than that.",
+        f"{USUAL} {ERRORS.format('4.0 %')}.",
     ),
     (
         {"model_error": 0.2},
-        f"{USUAL} Model error alone changes the outcome of 20 %, so this may be no more than that.",
+        f"{USUAL} {ERRORS.format('20 %')}.",
     ),
     (
         {**between(0.02, 0.0, 0.05), "model_error": 0.0009},
-        case("About 2 % of people (up to 5 %)", "about 1 in 50"),
+        case("About 2 % of people (0 % to 5 %)", "about 1 in 50"),
     ),
 ]
 
@@ -171,47 +172,46 @@ SPAN: list[tuple[dict[str, Any], str]] = [
     ({"span": (0.04, 0.0699)}, USUAL),  # no wider than the interval
     ({"span": (0.03, 0.09)}, f"{USUAL} Under other assumptions that data cannot decide, it would be 3 % to 9 %."),
     ({"span": (0.08, 0.09)}, f"{USUAL} Under other assumptions that data cannot decide, it would be 8.0 % to 9.0 %."),
-    ({"span": (0.0, 0.09)}, f"{USUAL} Under other assumptions that data cannot decide, it would be up to 9 %."),
+    ({"span": (0.0, 0.09)}, f"{USUAL} Under other assumptions that data cannot decide, it would be 0 % to 9 %."),
 ]
 
 GRAPHS: list[tuple[dict[str, Any], str]] = [
-    ({"carrier": (("sex", "income"), 0.949)}, f"{USUAL} The edge sex → income carries most of it."),
-    ({"carrier": (("sex", "income"), 0.95)}, f"{USUAL} The edge sex → income carries all of it."),
-    ({"graphs_without_path": 3}, f"{USUAL} 3 of 20 graphs see no path from sex."),
-    ({"graphs_without_path": 1}, f"{USUAL} 1 of 20 graphs sees no path from sex."),
+    ({"carrier": (("sex", "income"), 0.949)}, f"{USUAL} Most of it comes through sex → income."),
+    ({"carrier": (("sex", "income"), 0.95)}, f"{USUAL} All of it comes through sex → income."),
+    ({"graphs_without_path": 3}, f"{USUAL} 3 of 20 causal graphs have no path from sex."),
+    ({"graphs_without_path": 1}, f"{USUAL} 1 of 20 causal graphs has no path from sex."),
     (
         {"model_error": 0.05, "span": (0.01, 0.2), "carrier": (("sex", "income"), 1.0), "graphs_without_path": 3},
-        f"{USUAL} Model error alone changes the outcome of 5.0 %, so this may be no more than that; under other "
-        "assumptions that data cannot decide, it would be 1.0 % to 20 %; 3 of 20 graphs see no path from sex; the edge "
-        "sex → income carries all of it.",
+        f"{USUAL} {ERRORS.format('5.0 %')}; under other assumptions that data cannot decide, it would be 1.0 % to "
+        "20 %; 3 of 20 causal graphs have no path from sex; all of it comes through sex → income.",
     ),
     # most graphs lead, not an outlier
     (
         {"has_path": False},
-        f"{USUAL} The audit's own graph sees no path from sex, but 20 of 20 others do.",
+        f"{USUAL} The audit's own graph has no path from sex, but 20 of 20 others do.",
     ),
     (
         {"has_path": False, "graphs_without_path": 9},
-        f"{USUAL} The audit's own graph sees no path from sex, but 11 of 20 others do.",
+        f"{USUAL} The audit's own graph has no path from sex, but 11 of 20 others do.",
     ),
 ]
 
 USELESS: list[tuple[dict[str, Any], str]] = [
     ({"auc_roc": None}, USUAL),
     ({"auc_roc": 0.55}, USUAL),
-    ({"auc_roc": 0.549}, f"{USUAL} Useless as well: {BY_RANKS.format('0.55')}"),
+    ({"auc_roc": 0.549}, f"{USUAL} Useless as well: {BY_RANKS.format(55)}"),
     (
         {"auc_roc": 0.5, **between(0.03, 0.0, 0.05)},
-        f"{case('About 3 % of people (up to 5 %)', 'about 1 in 33')} Fair because useless: {BY_RANKS.format('0.50')}",
+        f"{case('About 3 % of people (0 % to 5 %)', 'about 1 in 33')} Fair because useless: {BY_RANKS.format(50)}",
     ),
     (
         {"auc_roc": 0.5, **between(0.03, 0.0, 0.051)},
-        f"{case('About 3 % of people (up to 5 %)', 'about 1 in 33')} Useless as well: {BY_RANKS.format('0.50')}",
+        f"{case('About 3 % of people (0 % to 5 %)', 'about 1 in 33')} Useless as well: {BY_RANKS.format(50)}",
     ),
     ({"flag_rate": 0.005}, USUAL),
     (  # the flags say it all
         {"flag_rate": 0.002, "auc_roc": 0.5, **between(0.002, 0.0, 0.004)},
-        f"{case('About 0.2 % of people (up to 0.4 %)', 'about 1 in 500')} {BY_FLAGS.format('0.2 %')}",
+        f"{case('About 0.2 % of people (0 % to 0.4 %)', 'about 1 in 500')} {BY_FLAGS.format('0.2 %')}",
     ),
     (
         {"flag_rate": 0.0, **between(0.0, 0.0, 0.0)},
@@ -248,33 +248,33 @@ BASIS: list[tuple[dict[str, Any], str]] = [
     # too much to say: what is evidence anyway gives way
     (
         {"twin_test": BAD, "additive": True, "auc_roc": 0.5, "model_error": 0.2, "graphs_without_path": 3},
-        f"{GUESS}{DISTINGUISHED}. Useless as well: {BY_RANKS.format('0.50')} The twins are the paper's additive ones, "
+        f"{GUESS}{DISTINGUISHED}. Useless as well: {BY_RANKS.format(50)} The twins are the paper's additive ones, "
         "which need not be possible people.",
     ),
 ]
 
 WITHOUT_PATH: list[tuple[dict[str, Any], str]] = [
     ({"graphs": 0, "graphs_without_path": 0, "interval": None}, NO_PATH),
-    ({}, f"{NO_PATH} None of 20 other graphs sees a path either."),
+    ({}, f"{NO_PATH} None of 20 other graphs has a path either."),
     ({"was_given": True, "graphs": 0, "graphs_without_path": 0}, NO_PATH.replace("learned", "given")),
     (
         {"graphs_without_path": 15, **between(0.01, 0.0, 0.04)},
-        f"{NO_PATH} 5 of 20 other graphs do see a path; over all of them, about 1.0 % of people (up to 4 %) would have "
-        "a different outcome.",
+        f"{NO_PATH} 5 of 20 other graphs do have a path; over all of them, about 1.0 % of people (0 % to 4 %) would "
+        "have a different outcome.",
     ),
-    ({"graphs_without_path": 10, "interval": None}, f"{NO_PATH} 10 of 20 other graphs do see a path."),
-    ({"graphs_without_path": 19, "interval": None}, f"{NO_PATH} 1 of 20 other graphs does see a path."),
+    ({"graphs_without_path": 10, "interval": None}, f"{NO_PATH} 10 of 20 other graphs do have a path."),
+    ({"graphs_without_path": 19, "interval": None}, f"{NO_PATH} 1 of 20 other graphs does have a path."),
     # and nothing else is said of a detector that was not put to the test
     (
         {"auc_roc": 0.5, "model_error": 0.5, "span": (0.0, 0.9)},
-        f"{NO_PATH} None of 20 other graphs sees a path either.",
+        f"{NO_PATH} None of 20 other graphs has a path either.",
     ),
     # but a graph that the table contradicts is
     (
         {"unexplained": ("housing",)},
         "Not reliable: in the learned graph sex affects nothing, so that nobody's outcome could change with AE. That "
         "contradicts the table: the graph has no path to housing, which differs between the groups. None of 20 other "
-        "graphs sees a path either.",
+        "graphs has a path either.",
     ),
     (
         {"bounds": (0.02, 0.2), "interval": None, "ratio": None, "graphs": 0, "graphs_without_path": 0},
@@ -362,40 +362,43 @@ def test_evidence_lines_are_sentences_in_the_words_of_the_glossary(found: Eviden
 
 def test_evidence_lines_in_their_order() -> None:
     assert evidence_lines(PLAIN) == [
-        "Independent halves of the rows typically differ by 0.8 points.",
-        "Twins pass for real people of the other group: a classifier that must distinguish them is right little more "
-        "often than chance (AUC 0.52, 0.50 to 0.54).",
-        "Without any causal model, the flag rates of the groups alone allow between 2.1 % and 14.0 %.",
+        "Two causal models from separate halves of the rows typically differ by 0.8 points.",
+        "Twins pass for real people of the other group: a classifier distinguishes them little more often than chance "
+        "(in 52 of 100 pairs, 50 to 54; guessing would be 50).",
+        "Without any causal model, the flag rates of the groups alone allow 2.1 % to 14.0 %.",
         "Under other assumptions that data cannot decide, it would be 4.5 % to 5.5 %.",
-        "Model error alone changes the outcome of 0.9 %.",
-        "All 20 graphs see a path from sex.",
+        "Errors of the causal model alone would change the outcome of 0.9 %.",
+        f"All 20 {EACH} have a path from sex.",
     ]
 
 
+EACH = "causal graphs, each learned from a random half of the rows,"
+HALVES = "Two causal models from separate halves of the rows typically differ"
 NOTHING = Evidence(method="AE", sensitive="sex", has_path=True, ratio=0.05)
 LINES: list[tuple[dict[str, Any], str]] = [
-    ({"halves_differ": 0.0004}, "Independent halves of the rows typically differ by less than 0.1 points."),
-    ({"halves_differ": 0.0312}, "Independent halves of the rows typically differ by 3.1 points."),
-    ({"bounds": (0.0, 0.14)}, "Without any causal model, the flag rates of the groups alone allow up to 14.0 %."),
+    ({"halves_differ": 0.0004}, f"{HALVES} by less than 0.1 points."),
+    ({"halves_differ": 0.0312}, f"{HALVES} by 3.1 points."),
+    ({"bounds": (0.0, 0.14)}, "Without any causal model, the flag rates of the groups alone allow 0 % to 14.0 %."),
     (
         {"twin_test": TwinTest(0.5, 0.48, 0.52, 9000)},
-        "Twins pass for real people of the other group: a classifier that must distinguish them is right no more often "
-        "than chance (AUC 0.50, 0.48 to 0.52).",
+        "Twins pass for real people of the other group: a classifier distinguishes them no more often than chance (in "
+        "50 of 100 pairs, 48 to 52; guessing would be 50).",
     ),
     (
         {"twin_test": TwinTest(0.55, 0.42, 0.68, 1240)},
-        "With 1,240 people, it cannot be said whether twins pass for real people of the other group (AUC 0.55, 0.42 "
-        "to 0.68).",
+        "With 1,240 people, it cannot be said whether twins pass for real people of the other group (a "
+        "classifier distinguishes them in 55 of 100 pairs, 42 to 68; guessing would be 50).",
     ),
     (
         {"twin_test": BAD},
-        "Twins can be distinguished from real people of the other group (AUC 0.71, 0.69 to 0.73), mostly by income.",
+        "Twins can be distinguished from real people of the other group (in 71 of 100 pairs, 69 to 73; guessing would "
+        "be 50), mostly by income.",
     ),
     ({"span": (0.039, 0.061)}, "Under other assumptions that data cannot decide, it would be 3.9 % to 6.1 %."),
-    ({"model_error": 0.0}, "Model error alone changes the outcome of under 0.1 %."),
-    ({"graphs": 20, "graphs_without_path": 1}, "1 of 20 graphs sees no path from sex."),
-    ({"graphs": 20, "graphs_without_path": 4}, "4 of 20 graphs see no path from sex."),
-    ({"graphs": 20, "graphs_without_path": 20}, "None of 20 graphs sees a path from sex."),
+    ({"model_error": 0.0}, "Errors of the causal model alone would change the outcome of under 0.1 %."),
+    ({"graphs": 20, "graphs_without_path": 1}, f"1 of 20 {EACH} has no path from sex."),
+    ({"graphs": 20, "graphs_without_path": 4}, f"4 of 20 {EACH} have no path from sex."),
+    ({"graphs": 20, "graphs_without_path": 20}, f"None of 20 {EACH} has a path from sex."),
     ({"unexplained": ("job",)}, "The graph has no path to job, which differs between the groups."),
     (
         {"better_fit": ("age",)},
