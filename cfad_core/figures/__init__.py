@@ -7,6 +7,9 @@ through ``escaped``; they are shown at numbered positions, as two of them may be
 
 from __future__ import annotations
 
+from cfad_core.figures.changes import changes_figure
+from cfad_core.figures.choices import ShareCurve, costs_figure, shares_figure
+from cfad_core.figures.densities import densities_figure, score_panels_figure
 from cfad_core.figures.details import comparison_figure, contributions_figure, rates_figure, training_figure
 from cfad_core.figures.experiments import (
     adjacency_pair_figure,
@@ -17,10 +20,10 @@ from cfad_core.figures.experiments import (
 from cfad_core.figures.graphs import adjacency_figure, graph_figure
 from cfad_core.figures.groups import group_bars_figure, pairs_figure
 from cfad_core.figures.history import Moment, history_figure
-from cfad_core.figures.scores import Tradeoff, densities_figure, tradeoff_figure
+from cfad_core.figures.scores import Tradeoff, tradeoff_figure
+from cfad_core.figures.spreads import levels_figure, numbers_figure
 from cfad_core.figures.style import (
     CLEAR,
-    COUNTERFACTUAL,
     DASHES,
     GREY,
     HOVER_LIMIT,
@@ -32,12 +35,11 @@ from cfad_core.figures.style import (
     color_of,
     escaped,
 )
-from cfad_core.figures.uncertainty import MOST_BARS, edge_cuts_figure, reach_figure
+from cfad_core.figures.uncertainty import MOST_BARS, edge_cuts_figure, path_shares_figure, reach_figure
 from cfad_core.figures.writing import check_images, write_figure, write_figures
 
 __all__ = [
     "CLEAR",
-    "COUNTERFACTUAL",
     "DASHES",
     "GREY",
     "HOVER_LIMIT",
@@ -48,13 +50,16 @@ __all__ = [
     "STRONG_GREY",
     "SYMBOLS",
     "Moment",
+    "ShareCurve",
     "Tradeoff",
     "adjacency_figure",
     "adjacency_pair_figure",
+    "changes_figure",
     "check_images",
     "color_of",
     "comparison_figure",
     "contributions_figure",
+    "costs_figure",
     "densities_figure",
     "edge_cuts_figure",
     "escaped",
@@ -62,10 +67,15 @@ __all__ = [
     "graph_figure",
     "group_bars_figure",
     "history_figure",
+    "levels_figure",
+    "numbers_figure",
     "pairs_figure",
+    "path_shares_figure",
     "rates_figure",
     "reach_figure",
+    "score_panels_figure",
     "sensitivity_figure",
+    "shares_figure",
     "tradeoff_figure",
     "tradeoff_points_figure",
     "training_figure",

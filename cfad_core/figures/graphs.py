@@ -11,7 +11,8 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from cfad_core.core.arrays import Bools, Floats
-from cfad_core.figures.places import places
+from cfad_core.figures.graph_board import FONT, SCREEN, Board, Edge, Graph, board_of, edges_of
+from cfad_core.figures.routes import points
 from cfad_core.figures.style import (
     HOVER_LIMIT,
     MIDDLE_GREY,
@@ -23,9 +24,7 @@ from cfad_core.figures.style import (
     signed,
 )
 
-_CURVE = np.linspace(0.0, 1.0, 9)
-_BOWS = (1.0, 1.6, 0.4, -1.0, -0.4, -1.6)  # shares of the usual bow that an edge may take, the best first
-_CLEAR, _NAME = 0.25, 0.35  # distance from a node that is enough, and how far its name reaches below it
+_CURVE = np.linspace(0.0, 1.0, 17)
 
 
 def graph_figure(
@@ -50,18 +49,18 @@ def graph_figure(
         dashed
     is_open : (v, v), edges whose direction the data leave open; they are marked with a question mark
     """
-    place = places(strengths)
-    size = np.abs(strengths) / (np.abs(strengths).max(initial=0.0) or 1.0)
-    edges = np.argwhere((strengths != 0.0) & (np.abs(strengths) >= weakest))
     own = {sensitive} if isinstance(sensitive, str) else set(sensitive)
-    kinds = np.array([0 if name in own else 1 if name in affected else 2 for name in variables], dtype=np.int64)
-    says = [_edge_says(variables, strengths, (int(j), int(i)), found, is_open) for j, i in edges]
-    rare = np.zeros(strengths.shape, dtype=np.bool_) if found is None else 2 * found[0] < found[1]
-    figure = go.Figure(_edge_traces(place, edges, kinds < 2, size, rare))
-    unsure = [edge for edge in edges if is_open is not None and is_open[tuple(edge)]]
+    graph = Graph.of(variables, strengths, list(own), affected)
+    board = board_of(graph, SCREEN)
+    drawn = [
+        edge for edge in edges_of(graph, board, found) if abs(float(strengths[edge.cause, edge.effect])) >= weakest
+    ]
+    says = [_edge_says(variables, strengths, (edge.cause, edge.effect), found, is_open) for edge in drawn]
+    figure = go.Figure(_edge_traces(drawn))
+    unsure = [edge for edge in drawn if is_open is not None and is_open[edge.cause, edge.effect]]
     if unsure:
-        figure.add_trace(_open_marks(place, np.array(unsure)))
-    figure.add_trace(_edge_hovers(place, edges, says))
+        figure.add_trace(_open_marks(unsure))
+    figure.add_trace(_edge_hovers(drawn, says))
     looks = (
         ("sensitive attribute", "diamond", 26, PALETTE[1], {"width": 1, "color": STRONG_GREY}),
         ("affected by it", "circle", 18, PALETTE[5], {"width": 3, "color": PALETTE[0]}),
@@ -69,60 +68,33 @@ def graph_figure(
     )
     for kind, (name, symbol, width, color, outline) in enumerate(looks):
         marker = {"symbol": symbol, "size": width, "color": color, "line": outline}
-        if (kinds == kind).any():
-            figure.add_trace(_node_trace(variables, place, np.flatnonzero(kinds == kind), name, marker))
-    corners = np.concatenate([place, np.zeros((1, 2))])  # the origin lies within; without variables it is all there is
-    (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+        if (graph.kinds == kind).any():
+            figure.add_trace(_node_trace(variables, board, np.flatnonzero(graph.kinds == kind), name, marker))
+    low, high = (float(x) for x in (board.boxes[:, 1].min(initial=0.0), board.boxes[:, 3].max(initial=0.0)))
     bare = {"showgrid": False, "zeroline": False, "showticklabels": False}
-    figure.update_xaxes(title="causes → effects", range=[left - 0.5, right + 0.5], **bare)
-    figure.update_yaxes(range=[low - 0.9, high + 0.9], **bare)
-    return dressed(figure, 520 if high - low > 4.0 else 420)
+    figure.update_xaxes(title="causes → effects", range=[0.0, SCREEN.width], **bare)
+    figure.update_yaxes(range=[high + 20.0, low - 20.0], **bare)
+    return dressed(figure, round(min(max(320.0, high - low + 140.0), 520.0)))
 
 
-def _curve(place: Floats, j: int, i: int) -> Floats:
-    """Points (p, 2) of an edge; one that passes other columns bows, so that it does not cross their nodes."""
-    start, end = place[j], place[i]
-    span = end[0] - start[0]
-    if span < 2.0:
-        return np.stack([start, end])
-    between = place[(place[:, 0] > start[0]) & (place[:, 0] < end[0])]
-    along = (between[:, 0] - start[0]) / span
-    outwards = 1.0 if start[1] + end[1] >= 0.0 else -1.0
-    usual = outwards * min(0.3 + 0.15 * (span - 2.0), 0.8)
-
-    def clearance(bow: float) -> float:
-        """How far the edge stays from the nodes that it passes, and from the names below them."""
-        height = start[1] + along * (end[1] - start[1]) + 4.0 * along * (1.0 - along) * bow - between[:, 1]
-        return float(np.min(np.where(height > 0.0, height, np.maximum(-height - _NAME, 0.0)), initial=np.inf))
-
-    bows = [usual * share for share in _BOWS]
-    bow = next((one for one in bows if clearance(one) >= _CLEAR), max(bows, key=clearance))
-    points: Floats = start + _CURVE[:, None] * (end - start)
-    points[:, 1] += 4.0 * _CURVE * (1.0 - _CURVE) * bow
-    return points
-
-
-def _edge_traces(
-    place: Floats, edges: NDArray[np.int64], touched: NDArray[np.bool_], size: Floats, rare: NDArray[np.bool_]
-) -> list[go.Scatter]:
+def _edge_traces(edges: Sequence[Edge]) -> list[go.Scatter]:
     """Edges with arrow heads: one trace for those of the same kind and width, so that large graphs stay quick."""
     groups: dict[tuple[bool, bool, int], list[Floats]] = {}
-    for j, i in edges:
-        width = 1 if rare[j, i] else round(1.0 + 5.0 * float(size[j, i]))
-        kind = bool(touched[j] and touched[i]), bool(rare[j, i]), width
-        groups.setdefault(kind, []).append(_curve(place, j, i))
+    for edge in edges:
+        kind = edge.is_causal, edge.is_rare, 1 if edge.is_rare else max(1, round(1.4 * edge.width))
+        groups.setdefault(kind, []).append(points(edge.curve, _CURVE))
     gap = np.full((1, 2), np.nan)
     traces = []
     for (causal, seldom, width), curves in sorted(groups.items(), key=lambda item: item[0]):
-        points = np.concatenate([part for curve in curves for part in (curve, gap)])
+        spots = np.concatenate([part for curve in curves for part in (curve, gap)])
         heads = np.concatenate([np.append(np.zeros(len(curve) - 1), [8.0 + width, 0.0]) for curve in curves])
         color, dash = (PALETTE[1], "solid") if causal else (MIDDLE_GREY, "dot")
         dash = "dash" if seldom else dash
-        # Heads point along the line on the screen, whatever the page's width, and stop at the node's rim.
+        # Heads point along the line on the screen, whatever the page's width
         marker: dict[str, Any] = {"symbol": "arrow", "size": heads, "angleref": "previous", "color": color}
-        marker |= {"standoff": np.where(heads > 0.0, 12.0, 0.0), "opacity": 1.0, "line": {"width": 0}}
+        marker |= {"opacity": 1.0, "line": {"width": 0}}
         look = {"mode": "lines+markers", "line": {"color": color, "width": width, "dash": dash}, "marker": marker}
-        traces.append(go.Scatter(x=points[:, 0], y=points[:, 1], hoverinfo="skip", showlegend=False, **look))
+        traces.append(go.Scatter(x=spots[:, 0], y=spots[:, 1], hoverinfo="skip", showlegend=False, **look))
     return traces
 
 
@@ -143,43 +115,37 @@ def _edge_says(
     return text
 
 
-def _middles(place: Floats, edges: NDArray[np.int64]) -> Floats:
+def _middles(edges: Sequence[Edge]) -> Floats:
     """(e, 2), a point of each edge halfway between its ends."""
-    curves = [_curve(place, j, i) for j, i in edges]
-    middle: Floats = np.array([c[len(c) // 2] if len(c) > 2 else c.mean(axis=0) for c in curves]).reshape(-1, 2)
+    middle: Floats = np.array([points(edge.curve, np.array([0.5]))[0] for edge in edges]).reshape(-1, 2)
     return middle
 
 
-def _open_marks(place: Floats, edges: NDArray[np.int64]) -> go.Scatter:
+def _open_marks(edges: Sequence[Edge]) -> go.Scatter:
     """A question mark on edges whose direction is open: neither colour nor a dash, which mean other things."""
-    middle = _middles(place, edges)
+    middle = _middles(edges)
     marker = {"symbol": "square", "size": 15, "color": "rgb(235,235,235)", "line": {"width": 1, "color": STRONG_GREY}}
     look = {"mode": "markers+text", "text": ["?"] * len(edges), "textfont": {"size": 12, "color": "black"}}
     look |= {"name": "direction open (?)", "marker": marker, "textposition": "middle center", "hoverinfo": "skip"}
     return go.Scatter(x=middle[:, 0], y=middle[:, 1], legendrank=2000, **look)  # the legend begins with the nodes
 
 
-def _edge_hovers(place: Floats, edges: NDArray[np.int64], says: Sequence[str]) -> go.Scatter:
+def _edge_hovers(edges: Sequence[Edge], says: Sequence[str]) -> go.Scatter:
     """Invisible markers in the middle of the edges that say what each is."""
-    middle = _middles(place, edges)
+    middle = _middles(edges)
     look = {"name": "edges", "mode": "markers", "marker": {"size": 16, "opacity": 0.0}, "showlegend": False}
     return go.Scatter(x=middle[:, 0], y=middle[:, 1], **look, **hover(says))
 
 
 def _node_trace(
-    variables: Sequence[str], place: Floats, nodes: NDArray[np.int64], kind: str, marker: dict[str, Any]
+    variables: Sequence[str], board: Board, nodes: NDArray[np.int64], kind: str, marker: dict[str, Any]
 ) -> go.Scatter:
-    columns = int(place[:, 0].max()) + 1
-    limit, font = min(40, 120 // columns), 12
-    if columns > 8:  # what fits into a column becomes too little to distinguish names
-        limit, font = max(8, 200 // columns), 9
     names = [variables[k] for k in nodes.tolist()]
-    labels = np.array([escaped(name, limit) for name in names], dtype=object)
-    look = {"name": kind, "mode": "markers+text", "textposition": "bottom center", "textfont": {"size": font}}
+    labels = np.array(["<br>".join(escaped(line) for line in board.lines[k]) for k in nodes.tolist()], dtype=object)
+    look = {"name": kind, "mode": "markers+text", "textposition": "bottom center", "textfont": {"size": FONT}}
     says = [f"{escaped(name, HOVER_LIMIT)}<br>{kind}" for name in names]
-    return go.Scatter(
-        x=place[nodes, 0], y=place[nodes, 1], text=labels, marker=marker, cliponaxis=False, **look, **hover(says)
-    )
+    place = board.place[nodes]
+    return go.Scatter(x=place[:, 0], y=place[:, 1], text=labels, marker=marker, cliponaxis=False, **look, **hover(says))
 
 
 def adjacency_figure(variables: Sequence[str], strengths: Floats) -> go.Figure:

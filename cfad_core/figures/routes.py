@@ -17,6 +17,7 @@ _BENDS = (0.0, 0.25, -0.25, 0.5, -0.5, 0.8, -0.8, 1.15, -1.15)
 _TURNS = np.array([(first, last) for first in _BENDS for last in _BENDS])
 _DETOURS = np.abs(_TURNS).sum(axis=1) + 0.3 * np.abs(_TURNS.sum(axis=1))  # a bow is calmer than a wave
 _CELL = 5.0  # pixels; edges in the same cell can hardly be distinguished
+_OVER = 3.0  # what a point over a node or a name counts for
 _ENDS = 8  # points at both ends of an edge, where others are near of necessity
 _WEIGHTS = np.where(np.abs(np.arange(41) - 20) > 20 - _ENDS, 3.0, 1.0)  # a gap in an end, or a head on a name, is worse
 
@@ -45,7 +46,7 @@ def routes(
         along = points(ways)
         hits = inside(along, np.delete(boxes, edges[k], axis=0)) @ _WEIGHTS
         met = busy[_index(along[:, _ENDS:-_ENDS], corner, busy)].sum(axis=1)
-        curves[k] = ways[int(np.argmin(hits + 0.25 * met + 2.0 * _DETOURS))]
+        curves[k] = ways[int(np.argmin(_OVER * hits + 0.25 * met + 2.0 * _DETOURS))]
         busy[_index(points(curves[k], _FINE), corner, busy)] = True
     return curves
 

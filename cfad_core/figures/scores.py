@@ -1,31 +1,18 @@
-"""Scores and what follows from a threshold on them."""
+"""The trade-off between usefulness and fairness, over thresholds."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go  # type: ignore[import-untyped]
-from plotly.subplots import make_subplots  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.formats import percent
 from cfad_core.core.looks import Look
-from cfad_core.evaluation.densities import Densities
-from cfad_core.figures.style import (
-    COUNTERFACTUAL,
-    HOVER_LIMIT,
-    PALETTE,
-    STRONG_GREY,
-    color_of,
-    dressed,
-    escaped,
-    hover,
-    name_of,
-)
+from cfad_core.figures.style import STRONG_GREY, color_of, dressed, faded, hover, name_of
 
 
 @dataclass(frozen=True)
@@ -50,73 +37,6 @@ class Tradeoff:
     quantile_flag_rate: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
-
-
-def densities_figure(
-    panels: Mapping[Look, Densities],
-    thresholds: Mapping[Look, float] | None = None,
-    *,
-    log: bool = False,
-    shared: bool = True,
-) -> go.Figure:
-    """Score densities by method, side by side: groups by colour, their twins dashed.
-
-    Parameters
-    ----------
-    panels : by method; the density of the twins of group "g" is named "g (counterfactual)"
-    thresholds : by method, dotted lines
-    shared : one scale for all panels; methods whose scores mean different things need one each
-    """
-    titles = [name_of(method) for method in panels]
-    axes = {"shared_xaxes": "all", "shared_yaxes": "all", "horizontal_spacing": 0.02}
-    figure = make_subplots(cols=max(1, len(panels)), subplot_titles=titles, **(axes if shared else {}))
-    groups = list(dict.fromkeys(name.removesuffix(COUNTERFACTUAL) for p in panels.values() for name in p.density))
-    seen: set[str] = set()
-    for col, panel in enumerate(panels.values(), start=1):
-        for name, density in panel.density.items():
-            group = name.removesuffix(COUNTERFACTUAL)
-            k, world = groups.index(group), name[len(group) :]
-            line = {"color": PALETTE[k % len(PALETTE)], "width": 1.5 + 1.5 * (k % 2), "shape": "hv"}
-            line["dash"] = "dash" if world else "solid"
-            look = {"mode": "lines", "line": line, "legendgroup": f"{k}{world}", "showlegend": name not in seen}
-            of_whom = " (twins)" if world else ""
-            look |= {"name": escaped(group) + of_whom, "text": escaped(group, HOVER_LIMIT) + of_whom}
-            look["hovertemplate"] = "%{text}<br>score %{x:.4g}<br>density %{y:.4g}<extra></extra>"
-            figure.add_scatter(x=panel.edges, y=np.append(density, density[-1:]), row=1, col=col, **look)
-            seen.add(name)
-    shown = {m: t for m, t in (thresholds or {}).items() if m in panels and np.isfinite(t) and (t > 0.0 or not log)}
-    for k, (method, threshold) in enumerate(shown.items()):
-        top = _top(panels.values() if shared else [panels[method]])
-        figure.add_trace(_threshold_trace(threshold, top, k == 0), row=1, col=list(panels).index(method) + 1)
-    figure.update_xaxes(title="score", type="log" if log else "linear")
-    for col, panel in enumerate(panels.values() if log else (), start=1):
-        figure.update_xaxes(col=col, **_log_ticks(list(panels.values()) if shared else [panel]))
-    figure.update_yaxes(rangemode="tozero").update_yaxes(title="density per factor of 10" if log else "density", col=1)
-    return dressed(figure, 440, above_titles=True)
-
-
-def _top(panels: Iterable[Densities]) -> float:
-    """The highest density."""
-    tops = [density.max(initial=0.0) for panel in panels for density in panel.density.values()]
-    return float(np.nanmax(tops)) if np.isfinite(tops).any() else 1.0
-
-
-def _log_ticks(panels: Sequence[Densities]) -> dict[str, Any]:
-    """1, 2, 5, 10, 20, 50 ...: a lone digit between powers of ten would be misread. Ten ticks at most."""
-    low = min(float(densities.edges[0]) for densities in panels)
-    high = max(float(densities.edges[-1]) for densities in panels)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    digits = (1,) if len(powers) > 4 else (1, 2, 5)
-    ticks = np.array([digit * 10.0**power for power in powers for digit in digits])
-    return {"tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
-
-
-def _threshold_trace(threshold: float, top: float, legend: bool) -> go.Scatter:
-    """A trace rather than a shape: the axes then reach it, and it has a legend entry and a hover text."""
-    line = {"color": STRONG_GREY, "dash": "dot", "width": 2}
-    look = {"name": "threshold", "legendgroup": "threshold", "showlegend": legend, "mode": "lines", "line": line}
-    says = [f"threshold {threshold:.4g}"] * 2
-    return go.Scatter(x=np.array([threshold, threshold]), y=np.array([0.0, top]), **look, **hover(says))
 
 
 def tradeoff_figure(
@@ -145,15 +65,19 @@ def tradeoff_figure(
     for method, (ratio, quality) in (chosen or {}).items():
         name = f"{name_of(method)}, chosen"
         outline = {"width": 1.5, "color": STRONG_GREY}
-        marker = {"color": color_of(method), "symbol": "star", "size": 18, "line": outline}
+        marker = {"color": color_of(method), "symbol": "star", "size": 16, "line": outline}
         look = {"name": name, "legendgroup": name_of(method), "mode": "markers", "marker": marker}
-        says = [f"{name}: {_quality_says(quality, with_labels)}, changing ratio {ratio:.2f}"]
+        look["showlegend"] = len(chosen or {}) == 1
+        says = [f"{name}: {_quality_says(quality, with_labels)}, outcome changes for {percent(ratio)}"]
         figure.add_scatter(x=np.array([ratio]), y=np.array([quality]), **look, **hover(says))
     reached = [c.changing_ratio if c.high is None else np.fmax(c.changing_ratio, c.high) for c in curves.values()]
     widest = max((float(np.nanmax(ratios, initial=0.0)) for ratios in reached), default=0.0) or 1.0
     # a little room on the left: marks at 0 would be cut in half
-    figure.update_xaxes(title="changing ratio (lower is fairer)", range=[-0.03 * widest, 1.05 * widest])
-    figure.update_yaxes(title="Macro-F1" if with_labels else "flag rate")
+    figure.update_xaxes(title="outcome changes (less is fairer)", range=[-0.03 * widest, 1.05 * widest])
+    figure.update_xaxes(tickformat=".0%" if widest > 0.05 else ".1%")
+    figure.update_yaxes(title="flags match labels (Macro-F1)" if with_labels else "share of people flagged")
+    if not with_labels:
+        figure.update_yaxes(tickformat=".0%")
     return dressed(figure, 460)
 
 
@@ -170,9 +94,8 @@ def _band_trace(method: Look, curve: Tradeoff) -> go.Scatter:
     first, second, gap = curve.quality[:-1], curve.quality[1:], np.full(len(rising), np.nan)
     x = np.stack([left, right, back, front, left, gap], axis=1).ravel()
     y = np.stack([first, second, second, first, first, gap], axis=1).ravel()
-    rgb = ",".join(str(int(color_of(method)[k : k + 2], 16)) for k in (1, 3, 5))
-    look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": f"rgba({rgb},0.28)"}
-    look |= {"name": f"{name_of(method)}, subsamples", "legendgroup": f"band of {name_of(method)}"}
+    look = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": faded(color_of(method), 0.35)}
+    look |= {"name": f"{name_of(method)}, interval", "legendgroup": f"band of {name_of(method)}"}
     return go.Scatter(x=x, y=y, hoverinfo="skip", **look)
 
 
@@ -182,7 +105,8 @@ def _quality_says(quality: float, with_labels: bool) -> str:
 
 def _quantile_says(curve: Tradeoff, k: int, with_labels: bool) -> str:
     ratio, quality = curve.quantile_changing_ratio[k], curve.quantile_quality[k]
-    text = f"quantile {curve.quantiles[k]:.4g}: {_quality_says(quality, with_labels)}, changing ratio {ratio:.2f}"
+    text = f"above {100.0 * curve.quantiles[k]:.4g} % of training scores: {_quality_says(quality, with_labels)}"
+    text += f", outcome changes for {percent(ratio)}"
     if not with_labels:
         return text
     if curve.quantile_flag_rate is None:

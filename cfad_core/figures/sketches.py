@@ -7,7 +7,7 @@ come from a table pass through ``plain``. Nothing has an id, as several pictures
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from cfad_core.core.arrays import Floats
 from cfad_core.core.formats import SMALLEST_GROUP, percent, percent_range
 from cfad_core.core.looks import Look
-from cfad_core.evaluation.densities import Densities
 from cfad_core.evaluation.intervals import Interval
-from cfad_core.figures.style import COUNTERFACTUAL, PALETTE, color_of
+from cfad_core.evaluation.shapes import GroupShape, Shapes
+from cfad_core.figures.style import PALETTE, color_of
 from cfad_core.figures.svg import (
     INK,
     NAME,
@@ -53,12 +53,14 @@ class RatioRow:
     ratio : None where it is undefined
     interval : None if it was not measured
     bounds : graph-free ones; None where they do not hold
+    truth : what is true, where that is known
     """
 
     look: Look
     ratio: float | None
     interval: Interval | None = None
     bounds: tuple[float, float] | None = None
+    truth: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def ratios_sketch(rows: Sequence[RatioRow], interval_name: str = "90 % interval"
     marks = [("dot", "outcome changes")]
     marks += [("line", interval_name)] if any(row.interval for row in shown) else []
     marks += [("bracket", "flag rates allow")] if any(row.bounds for row in shown) else []
+    marks += [("cross", "the truth")] if any(row.truth is not None for row in shown) else []
     said = "; ".join(f"{short(one_line(row.look.label), 60)}: {_ratio_said(row)}" for row in shown)
     return _picture("Share of people whose outcome changes, by method", said, parts, marks, bottom)
 
@@ -103,12 +106,14 @@ def _ends(row: RatioRow) -> Iterator[float]:
     yield from () if row.ratio is None else (row.ratio,)
     yield from () if row.interval is None else (row.interval.high,)
     yield from () if row.bounds is None else (row.bounds[1],)
+    yield from () if row.truth is None else (row.truth,)
 
 
 def _ratio_said(row: RatioRow) -> str:
     words = percent(row.ratio)
     if row.interval is not None:
         words += f", interval {percent_range(row.interval.low, row.interval.high)}"
+    words += "" if row.truth is None else f", in truth {percent(row.truth)}"
     return words if row.bounds is None else f"{words}, flag rates allow {percent_range(*row.bounds)}"
 
 
@@ -128,6 +133,8 @@ def _ratio_marks(row: RatioRow, axis: Axis, y: float) -> Iterator[str]:
             f'<circle cx="{axis.at(row.ratio):.1f}" cy="{y:.1f}" r="5" fill="{color}" stroke="currentColor" '
             'stroke-width="1.2"/>'
         )
+    if row.truth is not None:
+        yield f'<g transform="translate({axis.at(row.truth):.1f} {y:.1f})">{_CROSS}</g>'
     yield text(_RIGHT + 8.0, y + 4.0, percent(row.ratio))
 
 
@@ -165,54 +172,90 @@ def _rate_bars(row: RateRow, axis: Axis, top: float, color: str) -> Iterator[str
         yield text(right + 6.0, y + 9.5, percent(rate), 'font-size="11"')
 
 
-def densities_sketch(densities: Densities, threshold: float, people: Mapping[str, int], *, log: bool = False) -> str:
-    """Score densities, a row for each group: people a full line, their twins a dashed one; the threshold is dotted.
+def densities_sketch(shapes: Shapes) -> str:
+    """How scores are spread, a row for each group: people filled, their twins a dashed line; the threshold is dotted.
 
-    Parameters
-    ----------
-    densities : the density of the twins of group "g" is named "g (counterfactual)"
-    people : how many each group has; of fewer than ten nothing is shown
-    log : whether the bins are logarithmic
+    The shares that are flagged stand at the right.
     """
-    shown, height = list(people)[:MOST_ROWS], 56.0
-    axis = Axis(float(densities.edges[0]), float(densities.edges[-1]), _LEFT, _RIGHT, log)
-    drawn = [name for name in shown if people[name] >= SMALLEST_GROUP]
-    lines = [densities.density[f"{name}{world}"] for name in drawn for world in ("", COUNTERFACTUAL)]
-    tops = [float(np.nanmax(line)) for line in lines if np.isfinite(line).any()]
-    bottom, top = _TOP + 14.0 + height * len(shown), max(tops, default=0.0) or 1.0
-    parts = [*_frame(axis, bottom, [f"{tick:.4g}" for tick in axis.ticks()], "score")]
-    for k, name in enumerate(shown):
+    shown, height = shapes.groups[:MOST_ROWS], 56.0
+    ends = (
+        (-0.7, len(shapes.scores) - 0.3)
+        if shapes.kind == "bars"
+        else (float(shapes.scores[0]), float(shapes.scores[-1]))
+    )
+    axis = Axis(*ends, _LEFT, _RIGHT, shapes.log)
+    bottom, top = _TOP + 14.0 + height * len(shown), shapes.top or 1.0
+    ticks = [f"{tick:.4g}" for tick in axis.ticks()]
+    parts = [*_frame(axis, bottom, ticks, "score")] if shapes.kind != "bars" else []
+    for k, group in enumerate(shown):
         base, color = _TOP + 14.0 + height * (k + 1), PALETTE[k % len(PALETTE)]
-        parts += [_name(name, base - 22.0), text(_LEFT - 8.0, base - 8.0, _size(people[name]), _SMALL)]
+        parts += [_name(group.name, base - 22.0), text(_LEFT - 8.0, base - 8.0, _size(group.n or 0), _SMALL)]
         parts.append(path(f"M{_LEFT:.1f} {base:.1f}H{_RIGHT:.1f}", 'stroke="currentColor" stroke-opacity=".35"'))
-        if name in drawn:
-            both = [densities.density[f"{name}{world}"] * (height - 8.0) / top for world in ("", COUNTERFACTUAL)]
-            parts += _ridge(both, densities.edges, axis, base, color)
-    parts += _threshold_mark(threshold, axis, bottom)
-    said = f"{len(shown)} groups; the threshold is {threshold:.4g}{_more(list(people))}"
-    marks = [("line", "people"), ("dashed line", "their twins")]
-    return _picture("How scores are spread, by group", said, parts, marks, bottom)
+        parts += _ridge(shapes, group, axis, base, (height - 8.0) / top, color)
+        parts += _flagged(group, base)
+    parts += _threshold_mark(shapes.place_of_threshold, axis, bottom)
+    said = "; ".join(f"{short(one_line(group.name), 60)}: {_flagged_said(group)}" for group in shown)
+    parts.append(text(_RIGHT + 8.0, _TOP + 4.0, "flagged", _FAINT))
+    marks = [("bar", "people"), ("dashed line", "their twins (flagged: in brackets)")]
+    rest = len(shapes.groups) - len(shown)
+    more = f"; and {rest} more groups" if rest > 0 else ""
+    words = f"{said}; the threshold is {shapes.threshold:.4g}{more}"
+    return _picture("How scores are spread, by group", words, parts, marks, bottom)
 
 
-_SMALL = 'text-anchor="end" fill-opacity=".65" font-size="10.5"'
+_FAINT = 'fill-opacity=".65" font-size="10.5"'
+_SMALL = f'text-anchor="end" {_FAINT}'
+_POINTS = 140  # of a curve
 
 
-def _ridge(both: Sequence[Floats], edges: Floats, axis: Axis, base: float, color: str) -> Iterator[str]:
-    """The density of people, filled, and that of their twins; one that is not defined is left out."""
-    middle = np.sqrt(edges[1:] * edges[:-1]) if axis.log else (edges[1:] + edges[:-1]) / 2.0
-    x = [axis.at(float(value)) for value in middle]
-    looks = (f'stroke="{color}" stroke-width="1.8"', 'stroke="currentColor" stroke-width="1.3" stroke-dasharray="4 3"')
-    for k, (heights, look) in enumerate(zip(both, looks, strict=True)):
-        if not np.isfinite(heights).all():
-            continue
-        line = "L".join(f"{px:.1f} {base - h:.1f}" for px, h in zip(x, heights.tolist(), strict=True))
-        if k == 0:
-            yield f'<path d="M{x[0]:.1f} {base:.1f}L{line}L{x[-1]:.1f} {base:.1f}Z" fill="{color}" fill-opacity=".22"/>'
-        yield path(f"M{line}", look)
+def _ridge(shapes: Shapes, group: GroupShape, axis: Axis, base: float, scale: float, color: str) -> Iterator[str]:
+    """What is drawn of one group, its heights so many pixels each."""
+    if group.people is None:
+        words = f"fewer than {SMALLEST_GROUP} people: not shown" if group.is_hidden else "nobody"
+        yield text(_LEFT + 6.0, base - 14.0, words, 'fill-opacity=".65"')
+        return
+    fill = f'fill="{color}" fill-opacity=".3"'
+    look, twins = (
+        f'stroke="{color}" stroke-width="1"',
+        'stroke="currentColor" stroke-width="1.6" stroke-dasharray="4 3"',
+    )
+    if shapes.kind == "bars":
+        for k, height in enumerate(group.people * scale):
+            left, right = axis.at(k - 0.35), axis.at(k + 0.35)
+            size = f'width="{right - left:.1f}" height="{height:.1f}"'
+            yield f'<rect x="{left:.1f}" y="{base - height:.1f}" {size} {fill}/>'
+            yield text(
+                (left + right) / 2.0, base + 11.0, f"{shapes.scores[k]:.3g}", 'text-anchor="middle" font-size="9"'
+            )
+            if group.twins is not None:
+                yield path(f"M{left:.1f} {base - scale * group.twins[k]:.1f}H{right:.1f}", twins)
+        return
+    kept = np.unique(np.linspace(0, len(shapes.scores) - 1, _POINTS).astype(np.intp))
+    x = [axis.at(score) for score in shapes.scores[kept].tolist()]
+    line = _through(x, base - scale * group.people[kept])
+    yield f'<path d="M{x[0]:.1f} {base:.1f}L{line}L{x[-1]:.1f} {base:.1f}Z" {fill} {look}/>'
+    if group.twins is not None:
+        yield path(f"M{_through(x, base - scale * group.twins[kept])}", twins)
 
 
-def _threshold_mark(threshold: float, axis: Axis, bottom: float) -> Iterator[str]:
-    if not axis.low <= threshold <= axis.high:
+def _through(x: Sequence[float], y: Floats) -> str:
+    return "L".join(f"{px:.1f} {py:.1f}" for px, py in zip(x, y.tolist(), strict=True))
+
+
+def _flagged(group: GroupShape, base: float) -> Iterator[str]:
+    if group.people is not None:
+        yield text(_RIGHT + 8.0, base - 22.0, percent(group.flagged), 'font-size="11"')
+        yield text(_RIGHT + 8.0, base - 8.0, f"({percent(group.twins_flagged)})", _FAINT)
+
+
+def _flagged_said(group: GroupShape) -> str:
+    if group.people is None:
+        return f"fewer than {SMALLEST_GROUP} people" if group.is_hidden else "nobody"
+    return f"{percent(group.flagged)} of people flagged, {percent(group.twins_flagged)} of their twins"
+
+
+def _threshold_mark(threshold: float | None, axis: Axis, bottom: float) -> Iterator[str]:
+    if threshold is None:
         return
     x = axis.at(threshold)
     yield path(f"M{x:.1f} {_TOP + 8.0:.1f}V{bottom:.1f}", 'stroke="currentColor" stroke-dasharray="1.5 3"')
@@ -236,7 +279,9 @@ def _picture(title: str, said: str, parts: Iterable[str], marks: Sequence[tuple[
     return picture(title, said, [*parts, *entries], _WIDTH, last + _BELOW - 51.0)
 
 
+_CROSS = '<path d="M-6 -6l12 12m0 -12l-12 12" fill="none" stroke="currentColor" stroke-width="2.2"/>'
 _MARKS = {
+    "cross": f'<g transform="translate(11 0)">{_CROSS}</g>',
     "dot": '<circle cx="11" r="5" fill-opacity=".6" stroke="currentColor"/>',
     "bar": '<rect y="-5" width="22" height="10" fill-opacity=".6"/>',
     "dashed bar": '<rect y="-5" width="22" height="10" fill-opacity=".12" stroke="currentColor" '

@@ -33,7 +33,6 @@ CLEAR = "rgba(0,0,0,0)"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "pentagon", "triangle-down", "hexagon")
 PATTERNS = ("", "/", "x", ".", "-", "\\", "|", "+")
-COUNTERFACTUAL = " (counterfactual)"  # behind a group's name: its twins
 HOVER_LIMIT = 200
 
 
@@ -47,6 +46,11 @@ def escaped(text: str, limit: int = 40) -> str:
 def color_of(look: Look) -> str:
     """The colour of a look, as plotly writes it."""
     return PALETTE[look.color % len(PALETTE)]
+
+
+def faded(color: str, opacity: float) -> str:
+    """A colour of the palette that lets through what is behind it."""
+    return f"rgba({','.join(str(int(color[k : k + 2], 16)) for k in (1, 3, 5))},{opacity})"
 
 
 def name_of(look: Look) -> str:

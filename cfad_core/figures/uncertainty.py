@@ -1,4 +1,4 @@
-"""What is uncertain about an audit: what the graphs of subsamples reach, and what goes with single edges."""
+"""What is uncertain about an audit: what the graphs of subsamples reach, and what goes with single edges and paths."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.core.arrays import Floats
 from cfad_core.core.formats import percent
-from cfad_core.figures.style import HOVER_LIMIT, dressed, escaped, fill, hover
+from cfad_core.evaluation.path_shares import PathShare
+from cfad_core.figures.style import HOVER_LIMIT, STRONG_GREY, dressed, escaped, fill, hover
 
 MOST_BARS = 14  # beyond that they become too thin for their names
 _BAR = 24
+_LOWEST, _HIGHEST = -1.0, 1.5  # shares beyond which bars and intervals are cut: their texts say how far they go
 _LABEL = 0.12  # of the axis, the room that a label takes
 
 
@@ -58,6 +60,35 @@ def edge_cuts_figure(edges: Sequence[tuple[str, str]], carried: Floats) -> go.Fi
     )
     labels = [f"{escaped(edges[k][0], 18)} → {escaped(edges[k][1], 18)}" for k in order]
     return _with_names(figure, "edge", labels)
+
+
+def path_shares_figure(rows: Sequence[PathShare]) -> go.Figure:
+    """The share of the change that goes with each path, with its interval; in the order of the rows."""
+    shown = [row for row in rows if row.gone.value is not None][:MOST_BARS]
+    shares = np.array([row.gone.value for row in shown], dtype=np.float64)
+    says = [f"{escaped(row.name, HOVER_LIMIT)}<br>{_goes(row.gone.value or 0.0)}" for row in shown]
+    figure = go.Figure()
+    lengths = np.clip(shares, _LOWEST, None)
+    _add_bars(figure, "goes with the path", 0, np.arange(len(shown)), lengths, [""] * len(shown), says)
+    figure.data[0].error_x = _reach_of_intervals(shown, lengths)
+    ends = [row.gone.interval.high for row in shown if row.gone.interval is not None]
+    low, high = min(0.0, float(lengths.min(initial=0.0))), max([1.0, *ends, *lengths])
+    figure.update_xaxes(title="share of the change", tickformat=".0%", range=[low - 0.05, min(high, _HIGHEST) + 0.05])
+    labels = [f"{_shortened(row.path) or row.name}  <b>{percent(row.gone.value, 0)}</b>" for row in shown]
+    return _with_names(figure, "path", labels).update_layout(showlegend=False)
+
+
+def _reach_of_intervals(rows: Sequence[PathShare], lengths: Floats) -> dict[str, Any]:
+    """How far intervals go to either side; none where there are no intervals."""
+    ends = [(row.gone.interval.low, row.gone.interval.high) if row.gone.interval else (np.nan,) * 2 for row in rows]
+    low, high = np.clip(np.array(ends, dtype=np.float64).reshape(-1, 2).T, _LOWEST, _HIGHEST)
+    look = {"color": STRONG_GREY, "thickness": 1.5, "width": 4}
+    return {"type": "data", "array": high - lengths, "arrayminus": lengths - low, **look}
+
+
+def _shortened(path: Sequence[str]) -> str:
+    """The names of a path, each cut so that all of them fit."""
+    return " → ".join(escaped(name, max(8, 44 // max(1, len(path)))) for name in path)
 
 
 def _goes(share: float) -> str:

@@ -11,13 +11,15 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from cfad_core.detectors.registry import look_of
 from cfad_core.evaluation.bounds import Bounds
-from cfad_core.evaluation.densities import Densities
 from cfad_core.evaluation.extremes import Estimate
 from cfad_core.evaluation.group_metrics import COMPARED, Group, GroupTable
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.pair_table import AnyOther, Pair, PairTable
+from cfad_core.evaluation.shapes import BothWorlds, Shapes, score_shapes
+from cfad_core.evaluation.tally import Tally
 from cfad_core.figures import (
     Moment,
+    ShareCurve,
     Tradeoff,
     adjacency_figure,
     adjacency_pair_figure,
@@ -29,10 +31,14 @@ from cfad_core.figures import (
     graph_figure,
     group_bars_figure,
     history_figure,
+    levels_figure,
+    numbers_figure,
     pairs_figure,
     rates_figure,
     reach_figure,
+    score_panels_figure,
     sensitivity_figure,
+    shares_figure,
     tradeoff_figure,
     tradeoff_points_figure,
     training_figure,
@@ -47,8 +53,9 @@ def strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from strings(item)
+        for name, item in value.items():
+            if name != "bdata":  # numbers
+                yield from strings(item)
     elif isinstance(value, list):
         for item in value:
             yield from strings(item)
@@ -101,6 +108,15 @@ def pair_table(names: Sequence[str]) -> PairTable:
     return PairTable(0.5, tuple(names), (12,) * count, tuple(pairs), one, (one,) * count)
 
 
+def shapes(names: Sequence[str], *, log: bool = False, exact: bool = False, shift: float = 0.0) -> Shapes:
+    """Groups of 50 people with a twin each; the threshold flags some."""
+    rng = np.random.default_rng(0)
+    sets = {
+        name: BothWorlds(*(Tally.of(rng.lognormal(size=50) + shift) for _ in range(2))) for name in dict.fromkeys(names)
+    }
+    return score_shapes(sets, 2.0 + shift, log=log, exact=exact)
+
+
 def group_table(names: Sequence[str]) -> GroupTable:
     """Groups of 12 people, 3 of them anomalies, that do not differ."""
     metrics = dict.fromkeys(COMPARED, Estimate(0.5, Interval(0.4, 0.6)))
@@ -123,7 +139,7 @@ def audit_figures(names: list[str]) -> dict[str, go.Figure]:
     parts = np.arange(float(len(names)))
     line = np.linspace(0.0, 1.0, 11)
     band = tradeoff(changing_ratio=line, quality=line, flag_rate=line, low=line / 2.0, high=line)
-    panel = Densities(np.arange(3.0), {f"{n}{c}": np.ones(2) for n in names for c in ("", " (counterfactual)")})
+    panel, shares = shapes(names), ShareCurve(line, line, line, line / 2.0, line)
     return {
         "graph": graph_figure(names, strengths, names[0] if names else "", names[1:2]),
         "how often": graph_figure(
@@ -138,11 +154,15 @@ def audit_figures(names: list[str]) -> dict[str, go.Figure]:
         "edge cuts": edge_cuts_figure([(name, names[0]) for name in names], parts - 1.0),
         "band": tradeoff_figure(dict.fromkeys(looks, band)),
         "adjacency": adjacency_figure(names, strengths),
-        "densities": densities_figure(dict.fromkeys(looks, panel), dict.fromkeys(looks, 1.0)),
+        "densities": densities_figure(dict.fromkeys(looks, panel)),
+        "shares": shares_figure(dict.fromkeys(looks, shares), dict.fromkeys(looks, (0.1, 0.2, 0.3))),
+        "score panels": score_panels_figure(dict.fromkeys(looks, panel), list(range(len(looks)))),
         "tradeoff": tradeoff_figure({look: tradeoff() for look in looks}, dict.fromkeys(looks, (0.1, 0.2))),
         "training": training_figure(dict.fromkeys(names, (parts, parts)), names[0] if names else "loss"),
         "contributions": contributions_figure(names, parts, parts, named=parts > 1.0, top=4),
         "rates": rates_figure({name: dict.fromkeys(names, 0.5) for name in names}),
+        "numbers": numbers_figure(dict.fromkeys(names, parts)),
+        "levels": levels_figure({name: dict.fromkeys(names, 0.5) for name in names}),
         "pairs": pairs_figure(pair_table(names)),
         "history": history_figure(history(names)),
         "groups": group_bars_figure(group_table(names), "flag_rate", 0.4),

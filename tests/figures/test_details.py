@@ -85,7 +85,7 @@ def test_comparison_has_a_panel_per_metric() -> None:
     assert figure.data[2].hovertext[0] == "AE<br>metric 1: 1.500 ± 0.100"
     assert figure.data[3].hovertext[0] == "CFAD<br>metric 1: 0.700"
     assert figure.layout.yaxis5.title.text == "metric 4"
-    assert list(figure.layout.xaxis.ticktext) == ["AE", "CFAD", "Twin"]
+    assert list(figure.layout.xaxis.ticktext) == ["AE", "CFAD", "Twin scoring"]
 
 
 def test_names_that_look_the_same_once_shortened_keep_their_own_bars() -> None:

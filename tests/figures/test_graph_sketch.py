@@ -9,7 +9,6 @@ import pytest
 from cfad_core.core.arrays import Floats
 from cfad_core.figures import PALETTE
 from cfad_core.figures.graph_sketch import MOST_NODES, graph_sketch
-from cfad_core.figures.places import places
 from cfad_core.figures.routes import drawn, inside, points, routes
 from tests.figures.svg import NASTY, parsed, texts
 
@@ -176,12 +175,3 @@ def test_an_edge_goes_around_what_it_passes_or_has_a_gap() -> None:
     assert drawn(curve, boxes[1:2]).count("M") == 1
     assert drawn(curve, wall).count("M") == 2
     assert drawn(curve, np.array([[-1e4, -1e4, 1e4, 1e4]])) == ""
-
-
-def test_tidy_places_keep_causes_left_and_bring_roots_near() -> None:
-    plain, tidy = places(STRENGTHS), places(STRENGTHS, tidy=True)
-    assert (plain[3, 0], tidy[3, 0]) == (0.0, 1.0)  # c causes b, in the third column
-    dense = graph(40, 0.1)
-    place = places(dense, 6, tidy=True)
-    assert all(place[j, 0] < place[i, 0] for j, i in np.argwhere(dense))
-    assert len({tuple(one) for one in place.tolist()}) == 40

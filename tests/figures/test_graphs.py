@@ -22,7 +22,8 @@ def edge_texts(figure: go.Figure) -> list[str]:
 
 def test_causes_stand_left_of_effects_in_layers_of_the_longest_path() -> None:
     place = nodes(graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"]))
-    assert {name: x for name, (x, _) in place.items()} == {"s": 0.0, "c": 0.0, "alone": 0.0, "a": 1.0, "b": 2.0}
+    columns = {name: sorted({x for x, _ in place.values()}).index(x) for name, (x, _) in place.items()}
+    assert columns == {"s": 0, "alone": 0, "a": 1, "c": 1, "b": 2}  # c stands right before its only effect
     assert len(set(place.values())) == 5
 
 
@@ -56,7 +57,8 @@ def test_edges_from_the_sensitive_variable_are_coloured_and_widths_follow_streng
     assert causal == {6, 4, 3}  # shares of 1, 0.5 and 0.31
     (other,) = (t for t in traces if t.line.color not in PALETTE)
     assert other.line.dash == "dot"
-    assert (other.x[0], other.x[-2]) == (0.0, 2.0)  # from c to b
+    place = nodes(graph_figure(VARIABLES, STRENGTHS, "s", ["a", "b"]))
+    assert place["c"][0] < other.x[0] < other.x[-2] < place["b"][0]
     for trace in traces:  # heads only where an edge ends
         ends = np.flatnonzero(np.isnan(trace.x)) - 1
         assert np.array_equal(np.flatnonzero(trace.marker.size), ends)
@@ -98,36 +100,28 @@ def test_open_directions_have_a_question_mark_and_say_so() -> None:
     assert "direction open (?)" not in [trace.name for trace in clear.data]
 
 
-def test_an_edge_over_a_node_goes_around_it() -> None:
+def test_edges_go_around_nodes_and_their_names() -> None:
     chain = np.triu(np.ones((3, 3)), 1)
     figure = graph_figure(["s", "a", "b"], chain, "s", ["a", "b"])
-    (hovers,) = (trace for trace in figure.data if trace.name == "edges")
-    middle = {t: (x, y) for t, x, y in zip(hovers.hovertext, hovers.x, hovers.y, strict=True)}
-    assert nodes(figure)["a"] == (1.0, 0.0)
-    assert middle["s → b: +1.00"][0] == 1.0
-    assert middle["s → b: +1.00"][1] > 0.2
+    x, y = nodes(figure)["a"]
+    traces = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    around = 0
+    for trace in traces:
+        breaks = np.flatnonzero(np.isnan(trace.x))
+        for line in np.split(np.stack([trace.x, trace.y], axis=1), breaks):
+            own = line[~np.isnan(line[:, 0])]
+            if len(own) and own[0, 0] < x - 50.0 and own[-1, 0] > x + 50.0:  # from s to b
+                inside = (np.abs(own[:, 0] - x) < 12.0) & (own[:, 1] > y - 12.0) & (own[:, 1] < y + 24.0)
+                assert not inside.any()
+                around += 1
+    assert around == 1
 
 
-def test_an_edge_goes_around_nodes_off_its_line_too() -> None:
-    """The usual bow of p to d, from 0.5 over 0.55 to 0, would run through q beside the middle, at 0.5."""
-    names = ["s", "p", "o", "q", "d"]
-    strengths = np.zeros((5, 5))
-    strengths[0, 2] = strengths[0, 3] = strengths[2, 4] = strengths[3, 4] = strengths[1, 4] = 1.0
-    figure = graph_figure(names, strengths, "s", ["o", "q", "d"])
-    place = nodes(figure)
-    (hovers,) = (trace for trace in figure.data if trace.name == "edges")
-    middle = {t: (x, y) for t, x, y in zip(hovers.hovertext, hovers.x, hovers.y, strict=True)}["p → d: +1.00"]
-    beside = [y for x, y in place.values() if x == middle[0]]
-    assert len(beside) == 2
-    assert all(middle[1] - y >= 0.25 or y - middle[1] >= 0.6 for y in beside)  # names stand below their nodes
-
-
-def test_children_follow_the_order_of_their_parents() -> None:
+def test_edges_do_not_cross_where_they_need_not() -> None:
     crossed = np.zeros((4, 4))
     crossed[0, 3] = crossed[1, 2] = 1.0
     place = nodes(graph_figure(["p", "q", "of q", "of p"], crossed, "p", ["of p"]))
-    assert place["p"][1] > place["q"][1]
-    assert place["of p"][1] > place["of q"][1]
+    assert (place["p"][1] > place["q"][1]) == (place["of p"][1] > place["of q"][1])
 
 
 def test_node_kinds() -> None:

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from cfad_core.core.arrays import Floats
+from cfad_core.core.formats import percent
 from cfad_core.core.looks import Look
 from cfad_core.detectors.registry import look_of
-from cfad_core.evaluation.densities import Densities, score_densities
 from cfad_core.evaluation.intervals import Interval
+from cfad_core.evaluation.shapes import BothWorlds, score_shapes
+from cfad_core.evaluation.tally import Tally
 from cfad_core.figures.sketches import (
     MOST_ROWS,
     RateRow,
@@ -16,13 +21,12 @@ from cfad_core.figures.sketches import (
     rates_sketch,
     ratios_sketch,
 )
+from tests.figures.drawing import shapes
 from tests.figures.svg import NASTY, parsed, texts
 
 
-def spread(names: list[str], *, log: bool = False) -> Densities:
-    rng = np.random.default_rng(0)
-    sets = {f"{name}{world}": rng.lognormal(size=50) for name in names for world in ("", " (counterfactual)")}
-    return score_densities(sets, bins=20, log=log)
+def both(scores: Floats) -> BothWorlds:
+    return BothWorlds(Tally.of(scores), Tally.of(scores))
 
 
 def test_a_ratio_stands_within_its_interval_and_bounds() -> None:
@@ -32,7 +36,7 @@ def test_a_ratio_stands_within_its_interval_and_bounds() -> None:
         RatioRow(look_of("twin"), None),
     ]
     root = parsed(ratios_sketch(rows))
-    assert [text for text in texts(root) if text in ("AE", "CFAD", "Twin")] == ["AE", "CFAD", "Twin"]
+    assert [text for text in texts(root) if text in ("AE", "CFAD", "Twin scoring")] == ["AE", "CFAD", "Twin scoring"]
     assert {"10.0 %", "2.0 %", "n/a", "90 % interval", "flag rates allow"} <= set(texts(root))
     dots = [float(dot.get("cx", "")) for dot in root.iter("circle")]
     assert len(dots) == 3  # two methods and the legend
@@ -40,7 +44,20 @@ def test_a_ratio_stands_within_its_interval_and_bounds() -> None:
     left, right = float(line[1:].split()[0]), float(line.split("H")[1])
     assert left < dots[0] < right
     assert (dots[0] - left) / (right - left) == pytest.approx(1.0 / 3.0, abs=0.01)
-    assert "AE: 10.0 %, interval 5.0 % to 20.0 %, flag rates allow up to 40.0 %" in (root.findtext("desc") or "")
+    assert "AE: 10.0 %, interval 5.0 % to 20.0 %, flag rates allow 0 % to 40.0 %" in (root.findtext("desc") or "")
+
+
+def test_the_truth_is_a_cross_beside_what_was_said() -> None:
+    drawn = ratios_sketch(
+        [RatioRow(look_of("ae"), 0.10, Interval(0.05, 0.2), truth=0.3), RatioRow(look_of("twin"), 0.1)]
+    )
+    root = parsed(drawn)
+    assert "the truth" in texts(root)
+    assert drawn.count("M-6 -6l12 12") == 2  # of one method, and the legend
+    assert "AE: 10.0 %, interval 5.0 % to 20.0 %, in truth 30.0 %; Twin scoring: 10.0 %" in (
+        root.findtext("desc") or ""
+    )
+    assert "the truth" not in texts(parsed(ratios_sketch([RatioRow(look_of("ae"), 0.10)])))
 
 
 def test_what_was_not_measured_is_not_in_the_legend() -> None:
@@ -63,24 +80,30 @@ def test_nothing_is_shown_of_small_groups() -> None:
     assert "20.0 %" not in texts(root)
     assert "<10 people" in texts(root)
     assert "20.0 %" not in (root.findtext("desc") or "")
-    few, many = spread(["f", "m"]), {"f": 9, "m": 40}
-    lines = [path for path in parsed(densities_sketch(few, 1.0, many)).iter("path") if path.get("stroke-width")]
-    assert len(lines) == 3  # of people, of twins, and the legend's
+    few = {"f": both(np.arange(9.0)), "m": both(np.arange(40.0) % 31.0)}
+    root = parsed(densities_sketch(score_shapes(few, 5.0)))
+    assert {"fewer than 10 people: not shown", "<10 people"} <= set(texts(root))
+    assert "f: fewer than 10 people; m: 70.0 % of people flagged" in (root.findtext("desc") or "")
+    assert len([path for path in root.iter("path") if path.get("stroke-dasharray") == "4 3"]) == 2  # m, and the legend
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_densities_have_a_row_for_each_group_and_a_threshold(log: bool) -> None:
-    root = parsed(densities_sketch(spread(["f", "m"], log=log), 1.0, {"f": 50, "m": 50}, log=log))
-    assert {"f", "m", "threshold", "score", "people", "their twins"} <= set(texts(root))
-    outside = texts(parsed(densities_sketch(spread(["f", "m"], log=log), 1e9, {"f": 50, "m": 50}, log=log)))
+    found = shapes(["f", "m"], log=log)
+    root = parsed(densities_sketch(found))
+    assert {"f", "m", "threshold", "score", "people", "flagged"} <= set(texts(root))
+    assert {percent(group.flagged) for group in found.groups} <= set(texts(root))
+    assert {f"({percent(group.twins_flagged)})" for group in found.groups} <= set(texts(root))
+    outside = texts(parsed(densities_sketch(dataclasses.replace(found, threshold=1e9))))
     assert "threshold" not in outside
 
 
 def test_densities_of_nobody_and_of_one_score_are_drawn() -> None:
-    empty = score_densities({"f": np.ones(20), "f (counterfactual)": np.zeros(0)}, bins=12)
-    parsed(densities_sketch(empty, 1.0, {"f": 20}))
-    tiny = score_densities({name: np.full(20, 1e-12) for name in ("f", "f (counterfactual)")}, bins=12, log=True)
-    parsed(densities_sketch(tiny, 1e-12, {"f": 20}, log=True))
+    parsed(densities_sketch(score_shapes({"f": BothWorlds(Tally.of(np.arange(20.0)), Tally.of(np.zeros(0)))}, 1.0)))
+    root = parsed(densities_sketch(score_shapes({"f": both(np.full(20, 1e-12))}, 1e-12, log=True)))
+    assert "1e-12" in texts(root)
+    nobody = parsed(densities_sketch(score_shapes({"f": both(np.zeros(0))}, 1.0)))
+    assert "nobody" in texts(nobody)
 
 
 @pytest.mark.parametrize("name", NASTY)
@@ -88,7 +111,7 @@ def test_names_are_text(name: str) -> None:
     for svg in (
         ratios_sketch([RatioRow(Look(name, 0, "solid", "circle"), 0.1)]),
         rates_sketch([RateRow(name, 20, 0.1, 0.2)]),
-        densities_sketch(spread([name]), 1.0, {name: 50}),
+        densities_sketch(shapes([name])),
     ):
         parsed(svg)
         assert len(svg) < 20_000
