@@ -15,6 +15,7 @@ from cfad_core.evaluation.extremes import Estimate
 from cfad_core.evaluation.intervals import Interval
 from cfad_core.evaluation.shift_test import FEWEST, Shift
 from cfad_core.evaluation.twin_test import TwinTest
+from cfad_core.evaluation.verdict import in_pairs
 
 MOST_UNKNOWN = 0.05  # of the rows, with a category that the audit does not know
 _INTERVAL, _STRICT = 1.6449, 2.3263  # standard errors: half of a 90 % interval; what chance exceeds once in 100 times
@@ -181,7 +182,7 @@ class Batch:
             first = f"{self.misfits[0]} is {(self.fit or {})[self.misfits[0]].words}"
             found.append(f"{listed(self.misfits)} {verb} distributed otherwise than in the audit ({first})")
         found += [
-            f"twins do not pass for real people of another group of {one.name} ({_aucs(one)})"
+            f"twins do not pass for real people of another group of {one.name} ({_how_often(one)})"
             for one in self.comparisons
             if one.twins_got_worse
         ]
@@ -218,7 +219,7 @@ class Batch:
                 "and among the people of the audit, and a causal model that can be tested."
             )
         found += [
-            f"Twins do not pass for real people of another group of {one.name} ({_aucs(one)}). That is no clear "
+            f"Twins do not pass for real people of another group of {one.name} ({_how_often(one)}). That is no clear "
             "change: the causal model of the audit may have been wrong from the beginning."
             for one in self.comparisons
             if one.twins_pass is False and not one.twins_got_worse
@@ -231,7 +232,10 @@ class Batch:
         return tuple(found)
 
 
-def _aucs(one: ComparisonBatch) -> str:
-    """``AUC 0.63, in the audit 0.51``."""
+def _how_often(one: ComparisonBatch) -> str:
+    """``a classifier distinguishes them in 63 of 100 pairs; in the audit, in 51 of 100 pairs``."""
     now, then = one.twin_test, one.audit_twin_test
-    return f"AUC {now.auc:.2f}{'' if then is None else f', in the audit {then.auc:.2f}'}" if now is not None else ""
+    if now is None:
+        return ""
+    before = "" if then is None else f"; in the audit, in {in_pairs(then.auc)}"
+    return f"a classifier distinguishes them in {in_pairs(now.auc)}{before}"

@@ -118,7 +118,7 @@ def typical_values(result: AuditResult) -> list[TypicalValues]:
     normal = normal_people(result.people)
     places = ((np.arange(_TYPICAL) + 0.5) * len(normal) / _TYPICAL).astype(np.intp)
     found = []
-    for columns in _columns_of(result.encoding):
+    for columns in columns_of(result.encoding):
         every = normal[:, columns]
         order = np.lexsort(every.T[::-1])  # by the first column, then the others: equal levels lie side by side
         cells, counts = np.unique(every[order[places]], axis=0, return_counts=True)
@@ -169,7 +169,7 @@ def _explained(detector: AnyDetector) -> AnyDetector:
     return detector
 
 
-def _columns_of(encoding: Encoding) -> list[NDArray[np.intp]]:
+def columns_of(encoding: Encoding) -> list[NDArray[np.intp]]:
     """For each variable, the positions of its columns in people."""
     ends = np.cumsum([1, *(len(variable.columns) for variable in encoding.variables)])
     return [np.arange(start, end) for start, end in pairwise(ends)]
@@ -177,5 +177,5 @@ def _columns_of(encoding: Encoding) -> list[NDArray[np.intp]]:
 
 def _by_variable(by_column: Floats, encoding: Encoding) -> Floats:
     """Parts of columns (n, m) summed for each variable, (n, v)."""
-    summed = [by_column[:, columns - 1].sum(axis=1) for columns in _columns_of(encoding)]
+    summed = [by_column[:, columns - 1].sum(axis=1) for columns in columns_of(encoding)]
     return np.column_stack(summed) if summed else np.zeros((len(by_column), 0))

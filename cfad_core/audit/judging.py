@@ -146,7 +146,12 @@ def most_judged(plan: Plan) -> int:
     Everybody has a twin for every move, and a detector that scores with the causal model makes twins of it in every
     other state.
     """
-    worlds = len(plan.moves) * plan.states.count
+    return judged_at_most(len(plan.moves), plan.states.count)
+
+
+def judged_at_most(moves: int, states: int) -> int:
+    """The same, by the number of moves and of combinations of groups."""
+    worlds = moves * states
     some = MOST_JUDGED * _MOST_WORLDS // max(_MOST_WORLDS, worlds)
     return min(MOST_JUDGED, max(_LEAST_JUDGED, some))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cfad_core.audit.report import MethodReport
-from cfad_core.core.formats import SMALLEST_GROUP, counted, number, percent, percent_range, suppressed_size
+from cfad_core.core.formats import SMALLEST_GROUP, counted, exceeded_by, number, percent, percent_range, suppressed_size
 from cfad_core.detectors.registry import METHODS, look_of
 from cfad_core.evaluation.intervals import ENOUGH, Interval
 from cfad_core.evaluation.metrics import suppressed
@@ -28,7 +28,6 @@ _MOST_WARNINGS = 5
 _MOST_GROUPS = 12  # that are named
 _MOST_COLUMNS = 4  # methods in the table of comparisons
 _UNFOLDED = 6  # methods that are shown without a click
-_BINS = 48  # of densities, at most: more would make the notebook larger, not clearer
 
 STYLE = """<style>
 .cfad{font:14px/1.45 system-ui,sans-serif;color:inherit;max-width:1420px}
@@ -107,7 +106,7 @@ def _heading(seen: AuditResult, view: View) -> str:
         f"<h3>Audit by {named(view.comparison.name, 80)}</h3>"
         f"<p>{people:,} {'person' if people == 1 else 'people'} judged: {', '.join(groups[:_MOST_GROUPS])}{more}. "
         f"Would the outcome change, {plain(view.otherwise, 200)}? By {twins}; flagged are scores above the "
-        f"{seen.config.quantile:g} quantile of the training scores.</p>"
+        f"threshold: {exceeded_by(seen.config.quantile)}.</p>"
     )
 
 
@@ -247,7 +246,7 @@ def _pictures(seen: AuditResult, lead: MethodReport) -> str:
         ("Whose outcome changes, by method", ratios_sketch(ratios, _interval_name(seen))),
         (f"Who is flagged by {by}, by group", rates_sketch(rates)),
     ]
-    densities = _densities(lead, counts)
+    densities = _densities(lead)
     if densities:
         drawn.append((f"Scores of {by}, by group", densities))
     figures = "".join(f"<figure><figcaption>{title}</figcaption>{svg}</figure>" for title, svg in drawn)
@@ -258,12 +257,11 @@ def _leading_first(seen: AuditResult, lead: MethodReport) -> list[MethodReport]:
     return [lead, *(report for report in seen.reports.values() if report is not lead)]
 
 
-def _densities(report: MethodReport, counts: dict[str, int]) -> str:
+def _densities(report: MethodReport) -> str:
     """Empty if there are no scores that could be drawn."""
     if not np.isfinite(report.scores.factual).all() or not np.isfinite(report.scores.judged).all():
         return ""
-    log, bins = report.is_positive, int(min(_BINS, max(12, 2 * len(report.scores.factual) ** 0.5)))
-    return densities_sketch(report.densities(bins, log=log), report.threshold, counts, log=log)
+    return densities_sketch(report.shapes(report.threshold))
 
 
 # What to beware of

@@ -144,8 +144,8 @@ def detector_notices(detectors: Mapping[str, AnyDetector], config: AuditConfig, 
             notices.append(Finding("foreign-detector", "info", message))
             if not scores_row_by_row(detector, rows.x):
                 message = (
-                    f"{name} scores a row differently depending on which other rows are scored with it: its "
-                    "changing ratio depends on them, too."
+                    f"{name} scores a row differently depending on which other rows are scored with it: for how many "
+                    "people the outcome changes depends on them, too."
                 )
                 notices.append(Finding("not-row-by-row", "warning", message))
     return notices
@@ -167,8 +167,8 @@ def answer_notices(asked: AnswerRecord, remarks: Sequence[str], *, can_flag: boo
         message = (
             f"{asked.name} answers the same row in different ways: of {asked.repeated:,} rows that were asked about "
             f"twice, {asked.differing:,} got two different scores, and {asked.flags_differ:.1%} are flagged by one "
-            "answer alone. Outcomes that change by its own noise, or by the order or the ids of the rows, count in its "
-            "changing ratio."
+            "answer alone. Outcomes that change by its own noise, or by the order or the ids of the rows, are counted, "
+            "too."
         )
         notices.append(Finding("detector-noise", "warning", message))
     if asked.unlike_known:
@@ -212,8 +212,8 @@ def _usefulness(report: MethodReport) -> Finding | None:
     metrics = report.metrics
     if metrics.auc_roc is not None and metrics.auc_roc < USELESS_AUC:
         message = (
-            f"{report.method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): a low "
-            "changing ratio would only show that it is useless."
+            f"{report.method} ranks anomalies hardly better than chance (AUC-ROC {metrics.auc_roc:.2f}): that few "
+            "outcomes change would only show that it is useless."
         )
         return Finding("fair-because-useless", "warning", message)
     if metrics.flag_rate is not None and metrics.flag_rate < USELESS_FLAG_RATE:

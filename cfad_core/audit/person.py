@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from cfad_core.audit.explanation import Kind, explain
+from cfad_core.audit.nearest import RealPerson, how_they_differ, nearest_people
 from cfad_core.audit.notebook import leading_method, named, page, tile, view_of
+from cfad_core.audit.walk import Walk, walk
 from cfad_core.core.arrays import Floats
 from cfad_core.core.errors import InvalidConfigError, InvalidDataError
-from cfad_core.core.formats import counted, listed, number, percent
+from cfad_core.core.formats import cell_text, cells_differ, counted, listed, number, percent
 from cfad_core.figures.sketches import plain
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ class ColumnExplanation:
     twins : by other group, what the twin has there
     part : what the column has to do with the person's score; None of a sensitive attribute, or if that is not known
     is_sensitive : whether it is a sensitive attribute
+    clipped : the groups whose twin has a number beyond all that was seen, and is shown at the end of that
     """
 
     column: str
@@ -40,11 +44,12 @@ class ColumnExplanation:
     twins: dict[str, object]
     part: float | None
     is_sensitive: bool
+    clipped: tuple[str, ...] = ()
 
     @property
     def moved(self) -> bool:
         """Whether any twin has another value."""
-        return any(_differ(self.value, twin) for twin in self.twins.values())
+        return any(cells_differ(self.value, twin) for twin in self.twins.values())
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class PersonExplanation:
     reasons : the columns that raised the score most: ``income 62 %, age 21 %``; empty if none stands out
     parts_are : whether the parts of columns add up to the score, ``sum``, or each is how much the score falls if that
         column alone is made typical, ``perturbation``; None if the detector is not at hand
+    walks : by other group, the way to the twin, one column after the other
+    nearest : by other group, the real people who are most like the twin
     """
 
     row: int
@@ -80,6 +87,8 @@ class PersonExplanation:
     columns: tuple[ColumnExplanation, ...]
     reasons: str
     parts_are: Kind | None
+    walks: dict[str, Walk]
+    nearest: dict[str, tuple[RealPerson, ...]]
 
     @property
     def flagged(self) -> bool:
@@ -145,7 +154,25 @@ class PersonExplanation:
         ]
         tiles.append(tile(number(self.threshold), "threshold", self.label))
         tiles.append(tile("n/a" if likely is None else percent(likely, 0), "outcome changes"))
-        return page([f"<p>{plain(self.text, 900)}</p>", f'<div class="tiles">{"".join(tiles)}</div>', self._table()])
+        said = f"<p>{plain(self.text, 900)}</p>"
+        return page([said, f'<div class="tiles">{"".join(tiles)}</div>', self._table(), *self._walks(), *self._real()])
+
+    def _walks(self) -> Iterator[str]:
+        """From the person to each twin that is named, step by step."""
+        for group, way in list(self.walks.items())[:_MOST_TWINS]:
+            steps = "".join(f"<li>{plain(sentence, 400)}</li>" for sentence in way.sentences)
+            yield f"<h4>Step by step to the twin: {named(group)}</h4><ol>{steps}</ol>"
+
+    def _real(self) -> Iterator[str]:
+        """Of each of these twins, the real people who are most like it."""
+        for group, people in list(self.nearest.items())[:_MOST_TWINS]:
+            if people:
+                rows = "".join(
+                    f"<li>row {one.row}: {_outcome(one.flagged)}, score {number(one.score)}; "
+                    f"{plain(one.difference, 300)}</li>"
+                    for one in people
+                )
+                yield f"<h4>Real people most like the twin: {named(group)}</h4><ul>{rows}</ul>"
 
     def _table(self) -> str:
         groups = list(self.twin_scores)
@@ -165,11 +192,11 @@ def _score_as(group: str) -> str:
 
 
 def _table_row(one: ColumnExplanation, groups: list[str], largest: float) -> str:
-    here = _shown(one.value)
+    here = cell_text(one.value)
     cells = [f"<td>{named(one.column)}</td><td>{named(here)}</td>"]
     for group in groups:
-        moved = _differ(one.value, one.twins[group])
-        words = named(_shown(one.twins[group]) if not moved else _shown(one.twins[group], unlike=one.value))
+        moved = cells_differ(one.value, one.twins[group])
+        words = named(cell_text(one.twins[group], one.value))
         cells.append(f"<td>{f'<b>≠ {words}</b>' if moved else words}</td>")
     width = 0.0 if one.part is None or not largest else 80.0 * abs(one.part) / largest
     bar = f'<svg width="84" height="9" aria-hidden="true"><rect width="{width:.1f}" height="9" fill="currentColor" '
@@ -179,40 +206,89 @@ def _table_row(one: ColumnExplanation, groups: list[str], largest: float) -> str
 
 
 def explain_person(
-    result: AuditResult, row: int, method: str | None = None, table: pd.DataFrame | None = None
+    result: AuditResult,
+    row: int,
+    method: str | None = None,
+    table: pd.DataFrame | None = None,
+    threshold: float | None = None,
 ) -> PersonExplanation:
     """See ``AuditResult.explain``."""
     seen = result.seen() if result.view is None else result
-    view, name = view_of(seen), leading_method(seen) if method is None else method
-    if name not in seen.scores:
-        raise InvalidConfigError(f"The audit has no method '{name}'; it has: {', '.join(seen.scores)}.")
+    name = _method(seen, method)
     person = _place(result, seen, row)
     report, scores = seen.reports[name], seen.scores[name]
-    rows = seen.people.encoded.some(np.array([person]))
-    x, twins = rows.factual, rows.twins[:, 0]
-    state = seen.plan.states.of_codes
-    own, *others = (
-        view.comparison.groups[k] for k in seen.plan.groups_of(state(np.concatenate([x, twins])[:, 0]), view.comparison)
-    )
-    by_group = dict(zip(others, range(len(others)), strict=True))  # some have a twin more than once
-    likely = float(report.change_probability(report.threshold)[person])
+    limit = report.threshold if threshold is None else threshold
+    x, own, twins, places = _twins_by_group(seen, person)
+    likely = float(report.change_probability(limit)[person])
     found = explain(result, name, x)
     parts = {} if found is None else dict(zip(found.variables, found.parts[0].tolist(), strict=True))
+    columns, score = _columns(seen, row, x, twins, (table, parts)), float(scores.factual[person])
+    twin_scores = {group: float(scores.twins[k, person]) for group, k in places.items()}
+    cells = {group: {one.column: (one.value, one.twins[group]) for one in columns} for group in twins}
     return PersonExplanation(
         row=int(seen.people.row[person]),
         method=name,
         label=report.label,
-        attribute=view.comparison.name,
+        attribute=view_of(seen).comparison.name,
         group=own,
-        score=float(scores.factual[person]),
-        threshold=report.threshold,
-        twin_scores={group: float(scores.twins[k, person]) for group, k in by_group.items()},
+        score=score,
+        threshold=limit,
+        twin_scores=twin_scores,
         true_twin_score=None if scores.truth is None else float(scores.truth[person]),
         change_probability=None if np.isnan(likely) else likely,
-        columns=_columns(seen, row, x, {group: twins[[k]] for group, k in by_group.items()}, (table, parts)),
+        columns=columns,
         reasons="" if found is None else found.reasons()[0],
         parts_are=None if found is None else found.kind,
+        walks={
+            group: walk(seen, name, (x, twin), (score, twin_scores[group]), (own, group, cells[group]), limit)
+            for group, twin in twins.items()
+        },
+        nearest={group: _nearest(seen, name, twin, limit, table) for group, twin in twins.items()},
     )
+
+
+def _method(seen: AuditResult, method: str | None) -> str:
+    """The method that is asked for; by default the leading one."""
+    name = leading_method(seen) if method is None else method
+    if name not in seen.scores:
+        raise InvalidConfigError(f"The audit has no method '{name}'; it has: {', '.join(seen.scores)}.")
+    return name
+
+
+def _twins_by_group(seen: AuditResult, person: int) -> tuple[Floats, str, dict[str, Floats], dict[str, int]]:
+    """The encoded row (1, d) of a person, their group, and by other group the twin's row and its place among moves."""
+    rows, view = seen.people.encoded.some(np.array([person])), view_of(seen)
+    x, twins = rows.factual, rows.twins[:, 0]
+    state = seen.plan.states.of_codes(np.concatenate([x, twins])[:, 0])
+    own, *others = (view.comparison.groups[k] for k in seen.plan.groups_of(state, view.comparison))
+    places = dict(zip(others, range(len(others)), strict=True))  # some have a twin more than once
+    return x, own, {group: twins[[k]] for group, k in places.items()}, places
+
+
+def _nearest(
+    seen: AuditResult, method: str, twin: Floats, threshold: float, table: pd.DataFrame | None
+) -> tuple[RealPerson, ...]:
+    """The real people who are most like a twin (1, d), with what they have in the table."""
+    whole = seen.whole or seen
+    places, distances = nearest_people(seen, twin)
+    found = []
+    for place, distance in zip(places.tolist(), distances.tolist(), strict=True):
+        row, encoded = int(whole.people.row[place]), whole.people.encoded.some(np.array([place])).factual
+        cells = seen.encoding.recall(encoded) if table is None else table.iloc[[row]]
+        score = float(whole.scores[method].factual[place])
+        names = [*seen.encoding.attribute_names, *(variable.name for variable in seen.encoding.variables)]
+        found.append(
+            RealPerson(
+                row=row,
+                person=place,
+                distance=distance,
+                score=score,
+                flagged=score > threshold,
+                cells={name: _cell(cells, name) for name in names},
+                differs=how_they_differ(seen, encoded, twin),
+            )
+        )
+    return tuple(found)
 
 
 def _place(result: AuditResult, seen: AuditResult, row: int) -> int:
@@ -249,12 +325,15 @@ def _columns(
 ) -> tuple[ColumnExplanation, ...]:
     """Every column of the person and of twins (1, d) by group; known are the table, and the parts of columns."""
     encoding, (table, parts) = seen.encoding, known
+    clipped: dict[str, dict[str, int]] = {}
     if table is None:
         here, there = encoding.recall(x), {group: encoding.recall(twin) for group, twin in twins.items()}
     else:
         here = _row_of(seen, table, row, x)
-        there = {group: encoding.decode(twin, x, here).rows for group, twin in twins.items()}
-    names = [*encoding.attribute_names, *(variable.name for variable in encoding.variables)]
+        decoded = {group: encoding.decode(twin, x, here) for group, twin in twins.items()}
+        there = {group: one.rows for group, one in decoded.items()}
+        clipped = {group: one.clipped for group, one in decoded.items()}
+    columns = [*encoding.attribute_names, *(variable.name for variable in encoding.variables)]
     return tuple(
         ColumnExplanation(
             column=name,
@@ -262,8 +341,9 @@ def _columns(
             twins={group: _cell(rows, name) for group, rows in there.items()},
             part=parts.get(name),
             is_sensitive=name in encoding.attribute_names,
+            clipped=tuple(group for group, names in clipped.items() if name in names),
         )
-        for name in names
+        for name in columns
     )
 
 
@@ -290,20 +370,6 @@ def _cell(rows: pd.DataFrame, name: str) -> object:
     if pd.isna(cell):  # type: ignore[call-overload]
         return None
     return cell.item() if isinstance(cell, np.generic) else cell
-
-
-def _differ(here: object, there: object) -> bool:
-    return here != there and str(here) != str(there)
-
-
-def _shown(cell: object, unlike: object = None) -> str:
-    """A cell as text: numbers with six digits, or with as many as distinguish them from another cell."""
-    if cell is None:
-        return "missing"
-    if not isinstance(cell, float):
-        return str(cell)
-    short = f"{cell:.6g}"
-    return repr(cell) if isinstance(unlike, float) and short == f"{unlike:.6g}" else short
 
 
 def _outcome(flagged: bool) -> str:

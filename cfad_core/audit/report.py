@@ -12,6 +12,7 @@ import numpy as np
 from cfad_core.audit.basis import MethodScores, ReportBasis
 from cfad_core.audit.stability import Stability
 from cfad_core.core.arrays import Bools, Floats
+from cfad_core.detectors.registry import called
 from cfad_core.evaluation.bounds import REFUTING_ERRORS, Bounds, flag_rates_bounds
 from cfad_core.evaluation.densities import Densities, Distances, distances, score_densities
 from cfad_core.evaluation.draws import monte_carlo_error
@@ -19,6 +20,7 @@ from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.intervals import Difference, Interval, Intervals, ResampledScores, difference, interval
 from cfad_core.evaluation.metrics import Curves, Metrics, defined, evaluate, suppressed
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES, ScoreCurve, Tallies
+from cfad_core.evaluation.shapes import BothWorlds, Shapes, score_shapes, suits_log
 from cfad_core.evaluation.tally import Tally
 from cfad_core.evaluation.verdict import evidence_lines, verdict
 
@@ -243,6 +245,13 @@ class MethodReport:
 
         The edge that carries it, and the span over assumptions, are known at the audit's own threshold only.
         """
+        return self._evidence if threshold == self.threshold else self._evidence_at(threshold)
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return self._evidence_at(self.threshold)
+
+    def _evidence_at(self, threshold: float) -> Evidence:
         metrics, basis, stability = self.metrics_at(threshold), self.basis, self.stability
         known = self._tests(threshold)
         bounds = self.bounds_at(threshold)
@@ -257,7 +266,7 @@ class MethodReport:
                 "carrier": stability.edge_cuts[0].carrier(self.method) if threshold == self.threshold else None,
             }
         return Evidence(
-            method=self.label,
+            method=called(self.method),
             sensitive=basis.view.comparison.name,
             otherwise=basis.view.otherwise,
             ratio=metrics.changing_ratio,
@@ -332,16 +341,19 @@ class MethodReport:
         if bins is None:
             bins = int(min(100, max(12, 2 * len(self.scores.factual) ** 0.5)))  # few people make ragged lines
         sets: dict[str, Floats | Tally] = {}
-        for name, rows in self.basis.groups.items():
-            sets[name] = self.curves.groups[name].people
-            sets[f"{name} (counterfactual)"] = self._twins_of(rows)[1].ravel()
+        for name, curve in self.curves.groups.items():
+            sets[name], sets[f"{name} (counterfactual)"] = curve.people, curve.twins
         return score_densities(sets, bins=bins, log=log)
 
     @property
-    def is_positive(self) -> bool:
-        """Whether all scores are above 0, as logarithmic scales need."""
-        twins = self.scores.judged if self.scores.truth is None else self.scores.truth
-        return bool(self.scores.factual.min() > 0.0 and twins.min(initial=np.inf) > 0.0)
+    def worlds(self) -> dict[str, BothWorlds]:
+        """The scores of each group and of all its twins."""
+        return {name: BothWorlds(curve.people, curve.twins) for name, curve in self.curves.groups.items()}
+
+    def shapes(self, threshold: float, *, log: bool | None = None, exact: bool = False) -> Shapes:
+        """How the scores of each group and of its twins are spread; by default on the scale that suits them."""
+        chosen = suits_log(self.worlds) if log is None else log
+        return score_shapes(self.worlds, threshold, log=chosen, exact=exact)
 
     def to_dict(self) -> dict[str, Any]:
         """For ``audit.json``."""

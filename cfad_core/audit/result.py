@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from cfad_core.causal.learning import CausalModel
 from cfad_core.core.arrays import Bools, Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
 from cfad_core.core.errors import InvalidConfigError
+from cfad_core.core.formats import exceeded_by
 from cfad_core.data.encoding import Encoding
 from cfad_core.data.findings import Finding
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import AnyDetector
-from cfad_core.detectors.registry import label_of
+from cfad_core.detectors.registry import called, label_of
 from cfad_core.evaluation.comparison import comparison_line
 from cfad_core.evaluation.counts import ScoreCells
 from cfad_core.evaluation.intervals import Difference
@@ -167,6 +168,11 @@ class AuditResult:
     whole: AuditResult | None = field(default=None, repr=False, compare=False)
 
     @cached_property
+    def worked_out(self) -> dict[Hashable, Any]:
+        """What takes long and was asked for already, for as long as this audit is in memory."""
+        return {}
+
+    @cached_property
     def _views(self) -> dict[tuple[str, Pair | None], AuditResult]:
         return {}
 
@@ -223,17 +229,20 @@ class AuditResult:
         return {}
 
     def how_flagged(self, method: str) -> str:
-        """What the threshold of a method is: ``quantile 0.95 of training scores``."""
+        """What the threshold of a method is: ``the score that 5 % of the people learned from exceed``."""
         if self.scores[method].threshold is not None:
             return "as its owner set it"
-        return f"quantile {self.config.quantile:g} of training scores"
+        return self._rule
 
     @property
     def threshold_rule(self) -> str:
-        """How thresholds were set, in a few words: ``0.95 quantile of training scores``."""
-        rule = f"{self.config.quantile:g} quantile of training scores"
+        """How thresholds were set, in a few words: ``the score that 5 % of the people learned from exceed``."""
         owners = [method for method, scores in self.scores.items() if scores.threshold is not None]
-        return f"{rule} ({', '.join(owners)}: its owner's)" if owners else rule
+        return f"{self._rule} ({', '.join(owners)}: its owner's)" if owners else self._rule
+
+    @property
+    def _rule(self) -> str:
+        return exceeded_by(self.config.quantile)
 
     @property
     def groups(self) -> dict[str, Bools]:
@@ -305,7 +314,7 @@ class AuditResult:
     def improvement_line(self, method: str) -> str | None:
         """The same in a sentence."""
         found = self.improvement(method)
-        return None if found is None else comparison_line(label_of(method), label_of(PLAIN), found)
+        return None if found is None else comparison_line(called(method), called(PLAIN), found)
 
     def report(self, method: str, comparison: str | None = None, pair: Pair | None = None) -> MethodReport:
         """What the audit says about one method, through a view."""
@@ -324,8 +333,17 @@ class AuditResult:
     def _group_reports(self) -> dict[tuple[str, str], GroupReport]:
         return {}
 
-    def explain(self, row: int, method: str | None = None, *, table: pd.DataFrame | None = None) -> PersonExplanation:
+    def explain(
+        self,
+        row: int,
+        method: str | None = None,
+        *,
+        table: pd.DataFrame | None = None,
+        threshold: float | None = None,
+    ) -> PersonExplanation:
         """What there is to say about one person: their outcome, their twins, and each column's part in the score.
+
+        And the way to each twin step by step, and the real people who are most like it.
 
         Parameters
         ----------
@@ -333,6 +351,7 @@ class AuditResult:
         method : by default your own detector, if there is one, else the first of the audit
         table : the table that was judged, all of it; with it, columns are in its own words and units. Without it, they
             are as well as the audit remembers them
+        threshold : above which people are flagged; by default the method's own
 
         Raises
         ------
@@ -343,7 +362,7 @@ class AuditResult:
         """
         from cfad_core.audit.person import explain_person
 
-        return explain_person(self, row, method, table)
+        return explain_person(self, row, method, table, threshold)
 
     def __repr__(self) -> str:
         """Short: notebooks keep it beside the HTML."""

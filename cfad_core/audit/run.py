@@ -15,14 +15,15 @@ from cfad_core.audit.checks import Tested, check_model
 from cfad_core.audit.clock import Clock
 from cfad_core.audit.comparisons import Plan, plan_of
 from cfad_core.audit.encoded import EncodedRows
-from cfad_core.audit.fitting import check_methods, fit_detectors, known_methods, settle, training_rows, used_settings
+from cfad_core.audit.estimate import PREPARATION
+from cfad_core.audit.fitting import check_methods, fit_detectors, settle, training_rows, used_settings
 from cfad_core.audit.judging import MOST_JUDGED, Judgement, Score, judge_people
 from cfad_core.audit.judging import STAGE as JUDGING
 from cfad_core.audit.learned_rows import with_learned_rows
 from cfad_core.audit.measuring import STAGE as UNCERTAINTY
 from cfad_core.audit.measuring import Subject, measure_stability
 from cfad_core.audit.notices import detector_notices, graph_notices
-from cfad_core.audit.phase_one import JUDGE, LEAST_JUDGES, PhaseOne, learn_causes
+from cfad_core.audit.phase_one import PhaseOne, learn_causes
 from cfad_core.audit.prepare import AuditRows, prepare
 from cfad_core.audit.result import AuditResult, People, Provenance
 from cfad_core.audit.scoring import Scorer, in_slices, score_methods, shown_twins
@@ -30,7 +31,6 @@ from cfad_core.audit.shared_twins import SharedTwins
 from cfad_core.audit.slicing import slice_columns, slice_method
 from cfad_core.causal.learning import CausalModel
 from cfad_core.causal.model import StructuralModel
-from cfad_core.causal.subsampling import STAGE as SUBSAMPLES
 from cfad_core.core.arrays import Floats, Rows
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidConfigError
@@ -38,14 +38,7 @@ from cfad_core.core.progress import Progress, Silent
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.detectors.protocol import Fitting, InputScaling, TrainingRows
-from cfad_core.detectors.registry import METHODS, needed
 from cfad_core.evaluation.slice_search import STAGE as SLICES
-
-# Usual shares of the time of Phase One, in order; those of the detectors are in their registry
-_GRAPH = {"discovery": 10.0, "mechanisms": 1.0}
-_GRAPH_AUTOENCODER = {"discovery": 60.0, "refit": 10.0}
-_EVALUATION = {JUDGING: 1.0, "evaluation": 2.0, CHECKS: 2.0}
-_EACH_SUBSAMPLE = {SUBSAMPLES: 2.0}
 
 
 def run_audit(
@@ -125,8 +118,7 @@ def audit_recorded(
     """
     config, progress, foreign, clock = config or AuditConfig(), progress or Progress(), dict(detectors or {}), Clock()
     _check(config, foreign, asks=recorder is not None)
-    given = prepare(tables, roles, config)
-    data = with_learned_rows(given, config.seed)
+    given, data = _rows(tables, roles, config, progress)
     with clock.timing("discovery"):
         phase_one = learn_causes(data, config, progress)
     model, settled, plan = phase_one.model, settle(config, data), plan_of(data.encoding, data.roles)
@@ -167,6 +159,14 @@ def _check(config: AuditConfig, foreign: Mapping[str, Any], *, asks: bool) -> No
     check_methods(config, foreign)
 
 
+def _rows(tables: Tables, roles: ColumnRoles, config: AuditConfig, progress: Progress) -> tuple[AuditRows, AuditRows]:
+    """All rows, encoded; and the same with the training rows that models learn from."""
+    given = prepare(tables, roles, config)
+    data = with_learned_rows(given, config.seed)
+    progress.tick(PREPARATION, 1, 1)
+    return given, data
+
+
 def _judges(phase_one: PhaseOne, config: AuditConfig, progress: Progress, clock: Clock) -> list[CausalModel]:
     with clock.timing("subsamples"):
         return phase_one.judges(config, progress)
@@ -183,20 +183,6 @@ def _judge(
 
     most = MOST_JUDGED if config.asked is None else config.asked.people
     return judge_people(judges, people, plan, score, config.seed, scorer.progress, most=most)
-
-
-def stages(config: AuditConfig, *, knows_truth: bool) -> dict[str, float]:
-    """The stages of an audit in their order, and their usual shares of the time."""
-    paper = config.discovery.mode == "paper"
-    first = _GRAPH_AUTOENCODER if paper else _GRAPH
-    judge = {f"{JUDGE}{stage}": share for stage, share in first.items()} if paper and not knows_truth else {}
-    names = needed(known_methods(config))
-    fits = {stage: METHODS[name].cost for name in names if (stage := METHODS[name].stage) is not None}
-    judges = 0 if paper else config.subsamples or (0 if knows_truth else LEAST_JUDGES)
-    subsamples = {stage: share * judges for stage, share in _EACH_SUBSAMPLE.items() if judges}
-    after = {stage: share for stage, share in _EVALUATION.items() if not (paper and stage == CHECKS)}
-    uncertainty = {UNCERTAINTY: 2.0} if config.subsamples and not paper else {}
-    return {**first, **judge, **fits, **subsamples, **after, **uncertainty, SLICES: 0.5}
 
 
 def _assessed(found: Recorded, phase_one: PhaseOne, scorer: Scorer, inputs: InputScaling, clock: Clock) -> Recorded:

@@ -13,7 +13,7 @@ from cfad_core.detectors.registry import METHODS
 CFAD_ADDITIVE, TWIN_ADDITIVE = "cfad-additive", "twin-additive"
 ADDITIVE_METHODS = {
     CFAD_ADDITIVE: Look("CFAD, additive twins", 0, "dot", "hourglass"),
-    TWIN_ADDITIVE: Look("Twin, additive twins", 2, "dot", "bowtie"),
+    TWIN_ADDITIVE: Look("Twin scoring, additive twins", 2, "dot", "bowtie"),
 }
 """How the two are called and drawn."""
 

@@ -14,6 +14,7 @@ from cfad_core.core.files import staged_file
 from cfad_core.evaluation.densities import Densities
 from cfad_core.evaluation.metrics import HEADLINE
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
+from cfad_core.evaluation.shapes import shapes_of_bins
 from cfad_core.figures import (
     adjacency_pair_figure,
     densities_figure,
@@ -284,12 +285,13 @@ def adjacency(found: Reproduction, dataset: str) -> Any:
 
 
 def densities(found: Reproduction, dataset: str) -> Any:
-    panels, thresholds = {}, {}
+    panels = {}
     for method, kept in found.densities[dataset].items():
         density = {name: np.array(values) for name, values in kept["density"].items()}
         look = look_of(method)
-        panels[look], thresholds[look] = Densities(np.array(kept["edges"]), density), kept["threshold"]
-    return densities_figure(panels, thresholds, log=True)
+        kept_bins = Densities(np.array(kept["edges"]), density)
+        panels[look] = shapes_of_bins(kept_bins, kept["threshold"], log=True)
+    return densities_figure(panels)
 
 
 def generation(found: Reproduction) -> Any:

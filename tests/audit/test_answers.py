@@ -83,7 +83,7 @@ def test_where_high_means_normal_scores_and_threshold_are_turned() -> None:
     first, second = (result.report("theirs") for result in (high, low))
     assert first.threshold == second.threshold == cut
     assert first.metrics == second.metrics
-    assert high.threshold_rule == "0.95 quantile of training scores (theirs: its owner's)"
+    assert high.threshold_rule == "the score that 5 % of the people learned from exceed (theirs: its owner's)"
 
 
 @pytest.mark.parametrize("kind", [int, float, bool, str])

@@ -97,15 +97,15 @@ def test_the_leading_number_and_the_worst_pair_of_two_groups(two: AuditResult) -
     assert (leading.value, leading.limit, leading.interval, leading.holds) == (6 / 150, 0.05, None, True)
     assert leading.line == (
         "ok: group: changing ratio 0.040 (its uncertainty was not measured) is at most 0.05; pca at threshold 0.5 "
-        "(quantile 0.95 of training scores)"
+        "(the score that 5 % of the people learned from exceed)"
     )
     assert (worst.name, worst.value, worst.holds) == (WORST_PAIR, 6 / 50, False)  # the average hides a small group
     assert worst.line == (
         "failed: group: changing ratio of the worst pair 0.120 (its uncertainty was not measured) is above 0.05, for "
-        "people of 'a', had they been 'b'; pca at threshold 0.5 (quantile 0.95 of training scores)"
+        "people of 'a', had they been 'b'; pca at threshold 0.5 (the score that 5 % of the people learned from exceed)"
     )
     assert (verdict.name, verdict.holds, verdict.limit) == ("verdict", None, None)
-    assert "About 4 % of people would have a different outcome with PCA" in verdict.line
+    assert "About 4 % of people would have a different outcome with principal components (PCA)" in verdict.line
 
 
 @pytest.mark.parametrize(("bound", "holds"), [(0.04, True), (0.0399, False), (0.0, False), (1.0, True)])
@@ -216,7 +216,7 @@ def test_small_groups_are_named_and_never_counted(groups: AuditResult) -> None:
         assert gap.holds is True
         assert "between 'c' (lowest) and 'b' (highest)" in gap.line
         lines.append(infos(checks))
-    where = "; pca at threshold 0.5 (quantile 0.95 of training scores)"
+    where = "; pca at threshold 0.5 (the score that 5 % of the people learned from exceed)"
     left_out = "info: group: group 'a' of fewer than 10 people is not in the"
     assert lines[0] == lines[1] == [f"{left_out} pairs that were checked{where}", f"{left_out} flag rate gap{where}"]
 

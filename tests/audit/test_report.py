@@ -60,7 +60,7 @@ def test_the_evidence_is_that_of_the_method(measured: AuditResult) -> None:
     assert sure is not None
     assert report.intervals is not None
     metrics = report.metrics
-    assert (found.method, found.sensitive, found.has_path) == ("AE", "group", True)
+    assert (found.method, found.sensitive, found.has_path) == ("the plain detector (AE)", "group", True)
     assert found.ratio == metrics.changing_ratio
     assert (found.flag_rate, found.auc_roc) == (metrics.flag_rate, metrics.auc_roc)
     assert found.interval == report.intervals.changing_ratio
@@ -196,7 +196,7 @@ def test_without_a_path_the_verdict_says_nothing_of_the_detector(tmp_path: Path)
     said = found.report("pca").verdict
     assert said.startswith("Not reliable: in the learned graph group affects nothing")
     assert "the graph has no path to income" in said  # the table contradicts what was forbidden
-    assert said.endswith("None of 4 other graphs sees a path either.")
+    assert said.endswith("None of 4 other graphs has a path either.")
     save_audit(found, tmp_path)
     assert summary(load_audit(tmp_path)) == summary(found)
 

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.neighbors import LocalOutlierFactor
 
+from cfad_core.audit.estimate import stages
 from cfad_core.audit.folder import load_audit, save_audit, summary
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import run_audit, stages
+from cfad_core.audit.run import run_audit
 from cfad_core.audit.scoring import score_rows
 from cfad_core.causal.additive import AdditiveModel
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig, DiscoveryConfig, Knowledge, preset
@@ -23,7 +24,7 @@ from tests.audit.worlds import EVERYTHING, PCA, QUICK, ROLES, codes
 from tests.conftest import Recorder, make_people
 
 STAGES = [
-    *("discovery", "mechanisms", "autoencoder", "fair fine-tuning", "surprise"),
+    *("preparation", "discovery", "mechanisms", "autoencoder", "fair fine-tuning", "surprise"),
     *("subsample models", "judging", "evaluation", "checks", "slices"),
 ]
 
@@ -166,7 +167,11 @@ def test_the_paper_preset_runs(tmp_path: Path) -> None:
     assert (found.stability, found.checks, found.judges) == (None, (), 1)  # it would take too long
     judged = ["judge: discovery", "judge: refit"]
     rest = ["autoencoder", "fair fine-tuning", "surprise", "judging", "evaluation", "slices"]
-    assert recorder.stages() == ["discovery", "refit", *judged, *rest] == list(stages(config, knows_truth=False))
+    assert (
+        recorder.stages()
+        == ["preparation", "discovery", "refit", *judged, *rest]
+        == list(stages(config, knows_truth=False))
+    )
     report = found.report("cfad")
     assert (report.intervals, report.bounds_at(report.threshold)) == (None, None)
     evidence = report.evidence_at(report.threshold)
@@ -188,7 +193,7 @@ def test_stages_follow_the_methods(people: pd.DataFrame) -> None:
     assert [stage for stage in recorder.stages() if stage in fits] == fits
     assert set(recorder.stages()) <= set(stages(EVERYTHING, knows_truth=False))
     assert list(stages(QUICK.replace(methods=("pca",)), knows_truth=True)) == [
-        *("discovery", "mechanisms", "pca"),
+        *("preparation", "discovery", "mechanisms", "pca"),
         *("judging", "evaluation", "checks", "slices"),
     ]
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from cfad_core.audit.estimate import stages
 from cfad_core.audit.result import AuditResult
-from cfad_core.audit.run import run_audit, stages
+from cfad_core.audit.run import run_audit
 from cfad_core.core.config import Knowledge
 from cfad_core.core.errors import AuditCancelled
 from cfad_core.core.progress import DoneShare, Progress
@@ -85,9 +86,9 @@ def test_stages_and_progress() -> None:
     shares = stages(PCA, knows_truth=False)
     last = ["subsample models", "judging", "evaluation", "checks", "uncertainty", "slices"]
     assert list(shares)[-6:] == last
-    assert (shares["subsample models"], shares["uncertainty"]) == (8.0, 2.0)  # by the graph
     unmeasured = PCA.replace(subsamples=0)
-    assert stages(unmeasured, knows_truth=False)["subsample models"] == 4.0  # two judges all the same
+    halves = stages(unmeasured, knows_truth=False)["subsample models"]
+    assert shares["subsample models"] == pytest.approx(2.0 * halves)  # two judges all the same
     assert "subsample models" not in stages(unmeasured, knows_truth=True)
     assert "uncertainty" not in stages(unmeasured, knows_truth=False)
     recorder = Recorder()

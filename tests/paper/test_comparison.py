@@ -72,7 +72,7 @@ def test_a_record_without_ours() -> None:
 
 def test_domination_in_words() -> None:
     assert domination_notes(FOUND, "adult") == (
-        "Baselines that dominate CFAD: PCA at 0.9 and 0.95. Baselines that dominate Twin: PCA at 0.95. "
+        "Baselines that dominate CFAD: PCA at 0.9 and 0.95. Baselines that dominate Twin scoring: PCA at 0.95. "
         "Baselines that dominate every one of ours: PCA at 0.95. "
         "Baselines that dominate the best of ours (most Macro-F1 less changing ratio): PCA at 0.95."
     )
@@ -89,7 +89,7 @@ def test_ours_against_the_papers_cfad() -> None:
     assert beating_paper(record({"twin": (0.576, 0.0)}), "adult", "twin", TWINS) == ()  # as good is not better
     assert standing_at_95(found, "adult") == (
         "At the 0.95 quantile, better in both than the paper's CFAD (0.576 / 0.057 at 0.95, by its own causal model): "
-        "by additive twins CFAD no, Twin yes; by the judges CFAD yes, Twin yes."
+        "by additive twins CFAD no, Twin scoring yes; by the judges CFAD yes, Twin scoring yes."
     )
     assert standing_along(record({"cfad": (0.6, 0.02)}), "adult") == (
         "By additive twins, ours are better in both than the paper's CFAD: CFAD nowhere."
@@ -101,8 +101,8 @@ def test_methods_made_of_additive_twins_stand_beside_the_papers_cfad_by_its_kind
     assert ours(found, "adult") == compared(found, "adult", TWINS) == ["twin"]
     assert compared(found, "adult", ADDITIVE) == ["twin", "cfad-additive", "twin-additive"]
     assert standing_at_95(found, "adult").endswith(
-        ": by additive twins Twin no, CFAD with additive twins yes, Twin with additive twins no; "
-        "by the judges Twin yes."
+        ": by additive twins Twin scoring no, CFAD with additive twins yes, Twin scoring with additive twins no; "
+        "by the judges Twin scoring yes."
     )
     assert "additive" not in domination_notes(found, "adult")  # neither one of ours, nor a baseline
     assert "| CFAD, additive twins | **0.600 / 0.001** |" in quantile_table(found, "adult")
@@ -114,4 +114,4 @@ def test_bold_is_by_the_leading_judge(ratio: float) -> None:
     assert table.startswith("| Adult (judges) | 0.8 |")
     assert (f"**0.600 / {ratio:.3f}**" in table) == (ratio < 0.057)
     assert "Ratios and bold by the judges." in table
-    assert "Baselines that dominate Twin: none." in table
+    assert "Baselines that dominate Twin scoring: none." in table
