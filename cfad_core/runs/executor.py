@@ -23,11 +23,14 @@ from cfad_core.audit.answering import answer_audit
 from cfad_core.audit.asking import ask_audit
 from cfad_core.audit.folder import save_audit
 from cfad_core.audit.pending_files import is_answered, load_answers, load_pending, save_pending
-from cfad_core.audit.run import audit_tables, stages
+from cfad_core.audit.run import audit_tables
+from cfad_core.core.cost import Countdown
 from cfad_core.core.errors import AuditCancelled, CfadError, InvalidConfigError
-from cfad_core.core.progress import DoneShare, Progress
+from cfad_core.core.progress import Progress
 from cfad_core.runs.child import Child
-from cfad_core.runs.large import forget_request, large_stages, load_request, score_everybody
+from cfad_core.runs.forecast import pace_here, stages_of
+from cfad_core.runs.lanes import reserved
+from cfad_core.runs.large import forget_request, load_request, score_everybody
 from cfad_core.runs.model import ACTIVE, AuditRecord, Report, Status, headline
 from cfad_core.runs.store import Store
 
@@ -107,18 +110,22 @@ class _Kept(Progress):
 
     def __init__(self, store: Store, record: AuditRecord, also: Progress | None) -> None:
         self._store, self._audit, self._worker, self._also = store, record.id, record.worker, also or Progress()
-        knows_truth = "test_counterfactual" in record.tables
-        usual, everybody = stages(record.config, knows_truth=knows_truth), large_stages(store.folder(record.id))
-        self._share, self._stage = DoneShare(usual | everybody), ""
+        factor = pace_here(store).factor
+        expected = {stage: seconds * factor for stage, seconds in stages_of(record).items()}
+        self._countdown, self._stage, self._began = Countdown(expected), "", time.monotonic()
         self._written, self._beaten, self._stop = 0.0, 0.0, False
 
     def report(self, stage: str, step: int, total: int, values: Mapping[str, float]) -> None:
         self._also.report(stage, step, total, values)
-        done, now = self._share.after(stage, step, total), time.monotonic()
+        now, found = time.monotonic(), self._countdown
+        found.after(stage, step, total, now - self._began)
         if stage == self._stage and step < total and now - self._written < 1.0 / _KEPT_REPORTS:
             return
         self._stage, self._written = stage, now
-        self._store.report(self._audit, Report(stage, step, total, values), done, self._worker)
+        heard = Report(stage, step, total, values)
+        self._store.report(
+            self._audit, heard, found.share, self._worker, seconds_left=found.left, is_late=found.is_late
+        )
 
     def stop_requested(self) -> bool:
         now = time.monotonic()
@@ -144,7 +151,8 @@ def _insist(write: Callable[[], None]) -> None:
 class Executor:
     """Takes audits from the queue in threads of its own until it is closed; each thread watches one at a time.
 
-    Closing it leaves running audits ``interrupted``; they can be started again.
+    One of several is kept free for short audits (``lanes``). Closing it leaves running audits ``interrupted``; they can
+    be started again.
     """
 
     def __init__(self, store: Store, workers: int = 1, threads: int | None = None) -> None:
@@ -154,7 +162,8 @@ class Executor:
         self.threads = threads or max(1, (os.cpu_count() or 1) // workers)
         self._closed = threading.Event()
         self.store.recover(is_alive)
-        self._crew = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        lanes = reserved(workers)
+        self._crew = [threading.Thread(target=self._work, args=(short,), daemon=True) for short in lanes]
         self._crew.append(threading.Thread(target=self._look_after, daemon=True))
         for thread in self._crew:
             thread.start()
@@ -171,12 +180,12 @@ class Executor:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _work(self) -> None:
+    def _work(self, only_short: bool) -> None:
         spare: Child | None = None
         while not self._closed.is_set():
             try:
                 spare = spare or self._spare()
-                record = self.store.claim(worker_name())
+                record = self.store.claim(worker_name(), only_short=only_short)
                 if record is not None:
                     taken, spare = spare, None
                     with self._stopping_when_closed(record):

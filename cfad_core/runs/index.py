@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -12,8 +13,10 @@ from filelock import FileLock
 
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.database import connect
-from cfad_core.runs.model import AUDITS, DELETED, REPORTS, AuditRecord, Report, Status
+from cfad_core.runs.model import AUDITS, DELETED, DRAFTS, REPORTS, AuditRecord, Report, Status
 from cfad_core.runs.trace import AuditTrace
+
+_KEPT = 7 * 24 * 3600.0  # seconds that nobody touches a draft
 
 
 def home_folder() -> Path:
@@ -79,6 +82,17 @@ class Index:
         with self._engine.connect() as connection:
             return [AuditRecord.of(row) for row in connection.execute(query).mappings()]
 
+    def ratios(self, limit: int) -> list[float]:
+        """How many times as long as expected the audits took that were done last, but for those that asked a detector.
+
+        Those answer in two runs, with a person between them.
+        """
+        took = (AUDITS.c.finished - AUDITS.c.started) / AUDITS.c.expected
+        query = sa.select(took).where(AUDITS.c.status == "done", AUDITS.c.expected > 0.0, AUDITS.c.started.is_not(None))
+        query = query.where(AUDITS.c.config.contains('"asked": null')).order_by(AUDITS.c.finished.desc()).limit(limit)
+        with self._engine.connect() as connection:
+            return [float(ratio) for ratio in connection.execute(query).scalars()]
+
     def deleted(self) -> list[AuditTrace]:
         """What is left of audits that had a result and were deleted, the oldest first."""
         with self._engine.connect() as connection:
@@ -111,7 +125,11 @@ class Index:
 
     def _drop_unused_tables(self) -> None:
         with self._tables_lock():
+            with self._engine.begin() as connection:
+                connection.execute(sa.delete(DRAFTS).where(DRAFTS.c.changed < time.time() - _KEPT))
+                drafted = connection.execute(sa.select(DRAFTS.c.tables)).scalars().all()
             used = {name for record in self.find() for name in record.tables.values()}
+            used |= {name for tables in drafted for name in tables.values()}
             for path in (self.home / "tables").iterdir():
                 if path.stem not in used:
                     path.unlink(missing_ok=True)

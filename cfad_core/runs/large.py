@@ -61,7 +61,7 @@ _REQUEST = "large.json"
 _POSITIONS = "positions.npy"
 _COPY = "table.parquet"  # of a text file
 _PILOT = 20_000  # rows that roles are settled by
-_ROWS_OF_STAGE = 40_000  # that are scored in about as long as other stages take for one of their shares
+_ROWS_A_SECOND = 20_000  # that are scored, by two workers
 _ROW_GROUP = 20_000  # rows that are read at least, to look at some of them
 _MODELS, _STAGED = ".staged-sample", ".staged-everybody"  # the audit of the sample, and files, until all are written
 
@@ -130,9 +130,9 @@ def load_request(folder: Path) -> tuple[Request, NDArray[np.int64]] | None:
 
 
 def large_stages(folder: Path) -> dict[str, float]:
-    """The stages that an audit of a large table has besides the usual ones, and their shares of the time."""
+    """The stages that an audit of a large table has besides the usual ones, and their seconds."""
     found = load_request(folder)
-    return {} if found is None else {STAGE: max(1.0, found[0].rows / _ROWS_OF_STAGE)}
+    return {} if found is None else {STAGE: max(1.0, found[0].rows / _ROWS_A_SECOND)}
 
 
 def forget_request(folder: Path) -> None:
@@ -142,7 +142,7 @@ def forget_request(folder: Path) -> None:
 
 
 @contextmanager
-def in_parts(source: Path, place: Path, progress: Progress) -> Iterator[PartedTable]:
+def in_parts(source: Path, place: Path, progress: Progress, *, header: bool = True) -> Iterator[PartedTable]:
     """The table in a folder or file; one in a text file is rewritten as Parquet in a folder of ``place`` meanwhile.
 
     Raises
@@ -156,7 +156,7 @@ def in_parts(source: Path, place: Path, progress: Progress) -> Iterator[PartedTa
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".staged-", dir=place) as folder:
         path, done = Path(folder) / _COPY, 0
-        chunks = open_chunks(source, progress=progress)
+        chunks = open_chunks(source, header=header, progress=progress)
         with chunk_writer(path) as writer:
             for chunk in chunks:
                 writer.add(chunk)

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, TypeGuard, get_args
 
@@ -20,12 +21,17 @@ from cfad_core.audit.stability_files import ONE_ENGINE
 from cfad_core.audit.statements import Statements
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import InvalidArtifactError, InvalidConfigError
+from cfad_core.core.files import file_slug
+from cfad_core.core.formats import percent
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.evaluation.pair_table import worst_line
+from cfad_core.evaluation.verdict import reliability
 from cfad_core.runs.plan import AuditPlan
 
 Status = Literal["planned", "queued", "running", "waiting", "done", "failed", "cancelled", "interrupted"]
-WayOfChoosing = Literal["quantile", "score", "investigations"]
+WayOfChoosing = Literal["investigations", "share", "score", "cost", "quantile"]
+
+Period = Literal["a day", "a week", "a month", "a year"]
 
 ACTIVE: tuple[Status, ...] = ("queued", "running")
 ENDED_EARLY: tuple[Status, ...] = ("failed", "cancelled", "interrupted")
@@ -62,6 +68,11 @@ AUDITS = sa.Table(
     sa.Column("schema_version", sa.Integer, nullable=False),
     sa.Column("statements", sa.JSON(none_as_null=True), info=_EXPORTED),
     sa.Column("plan", sa.JSON(none_as_null=True), info=_EXPORTED),
+    sa.Column("expected", sa.Float),
+    sa.Column("expected_stages", sa.JSON(none_as_null=True)),
+    sa.Column("is_short", sa.Boolean),
+    sa.Column("seconds_left", sa.Float),
+    sa.Column("is_late", sa.Boolean),
     sa.Index("audits_created", "created"),
     sa.Index("audits_status", "status"),
 )
@@ -94,6 +105,14 @@ DELETED = sa.Table(  # what reports of the same table list of audits that had a 
     sa.Column("verdicts", sa.JSON, nullable=False),
     sa.Column("plan", sa.JSON(none_as_null=True)),
 )
+DRAFTS = sa.Table(  # tables that people are preparing
+    "drafts",
+    METADATA,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("changed", sa.Float, nullable=False),
+    sa.Column("tables", sa.JSON, nullable=False),
+    sa.Column("content", sa.JSON, nullable=False),
+)
 EXPORTED = tuple(column.name for column in AUDITS.columns if column.info == _EXPORTED)
 
 # Columns whose values are JSON of something: the field that keeps it as stored, the property that makes it is named as
@@ -110,8 +129,10 @@ class ChosenThreshold:
 
     Attributes
     ----------
-    by : what was given: a quantile of the training scores, the score itself, or how many people can be investigated
-    quantile, count : what was given, if it was not the score
+    by : what was given: how many people can be looked at, the share of people to flag, the score itself, what a missed
+        anomaly costs, or (until version 1.1) a quantile of the training scores
+    quantile, count, share, cost : what was given, if it was not the score; the cost in needless checks
+    of, period : of how many people, and how often, the count is; None: of those at hand, once
     """
 
     method: str
@@ -119,19 +140,45 @@ class ChosenThreshold:
     value: float
     quantile: float | None = None
     count: int | None = None
+    share: float | None = None
+    cost: float | None = None
+    of: int | None = None
+    period: Period | None = None
 
     @property
     def how(self) -> str:
         """How it was chosen, in a few words."""
         if self.by == "quantile":
             return f"quantile {self.quantile:g}"
-        return f"score {self.value:.4g}" if self.by == "score" else f"{self.count} investigations"
+        if self.by == "share":
+            return f"{percent(self.share)} of people flagged"
+        if self.by == "cost":
+            return f"lowest cost, a missed anomaly counted as {self.cost:g} needless checks"
+        if self.by == "investigations":
+            of = "" if self.of is None else f" of {self.of:,} people"
+            return f"{self.count:,} investigations{of}{'' if self.period is None else f' {self.period}'}"
+        return f"score {self.value:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, with only what was given."""
         given = {"method": self.method, "by": self.by, "value": self.value}
-        more = {"quantile": self.quantile, "count": self.count}
+        more = {name: getattr(self, name) for name in ("quantile", "count", "share", "cost", "of", "period")}
         return {**given, **{name: value for name, value in more.items() if value is not None}, "how": self.how}
+
+    def _what_was_given(self) -> dict[str, bool]:
+        """By field, whether it is what its way of choosing needs."""
+
+        def needed(by: WayOfChoosing, value: object, is_right: bool) -> bool:
+            return is_right if self.by == by else value is None
+
+        return {
+            "quantile": needed("quantile", self.quantile, _is_share(self.quantile)),
+            "count": needed("investigations", self.count, _is_count(self.count)),
+            "share": needed("share", self.share, _is_share(self.share)),
+            "cost": needed("cost", self.cost, _is_number(self.cost) and self.cost > 0.0),
+            "of": self.of is None or needed("investigations", self.of, _is_count(self.of)),
+            "period": self.period is None or needed("investigations", self.period, self.period in get_args(Period)),
+        }
 
     @staticmethod
     def from_dict(values: Any) -> ChosenThreshold:
@@ -150,17 +197,23 @@ class ChosenThreshold:
             chosen = ChosenThreshold(**found)
         except TypeError as error:
             raise InvalidArtifactError(f"The saved threshold is damaged: {error}.") from error
-        share, count = chosen.quantile, chosen.count
         is_right = {
             "method": isinstance(chosen.method, str),
             "by": chosen.by in get_args(WayOfChoosing),
             "value": _is_number(chosen.value),
-            "quantile": _is_number(share) and 0.0 <= share <= 1.0 if chosen.by == "quantile" else share is None,
-            "count": type(count) is int and count >= 0 if chosen.by == "investigations" else count is None,
+            **chosen._what_was_given(),
         }
         if wrong := [name for name, right in is_right.items() if not right]:
             raise InvalidArtifactError(f"The saved threshold is damaged: its {wrong[0]} cannot be used.")
         return chosen
+
+
+def _is_share(value: object) -> bool:
+    return _is_number(value) and 0.0 <= value <= 1.0
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -181,6 +234,10 @@ class AuditRecord:
     roles_text, config_text, threshold_entry, statements_entry, plan_entry : as stored; ``roles``, ``config``,
         ``threshold``, ``statements`` and ``plan`` are made of them
     metrics : the headline, by method
+    expected, expected_stages : seconds that it takes, and each stage, where costs were measured; None of audits from
+        elsewhere
+    is_short : whether it is taken by workers that are kept free for short audits, too
+    seconds_left, is_late : of a running audit, as ``Countdown`` says; None while there is too little to go by
     error : what went wrong, for everybody; ``details`` are for repair
     """
 
@@ -210,6 +267,11 @@ class AuditRecord:
     schema_version: int
     statements_entry: dict[str, Any] | None
     plan_entry: dict[str, Any] | None
+    expected: float | None = None
+    expected_stages: dict[str, float] | None = None
+    is_short: bool | None = None
+    seconds_left: float | None = None
+    is_late: bool | None = None
 
     @staticmethod
     def of(row: Mapping[Any, Any]) -> AuditRecord:
@@ -241,6 +303,11 @@ class AuditRecord:
         """What was planned before it was started; None if nothing was."""
         return None if self.plan_entry is None else AuditPlan.from_dict(self.plan_entry)
 
+    def file(self, what: str) -> str:
+        """A file to take away, named after the audit: ``adult-sex-report-2026-05-31.html`` for ``report.html``."""
+        kind, dot, suffix = what.rpartition(".")
+        return f"{file_slug(self.name)}-{kind}-{datetime.fromtimestamp(self.created):%Y-%m-%d}{dot}{suffix}"
+
     @property
     def is_of_older_engine(self) -> bool:
         """Whether it was made before every variable had a mechanism of its own: its numbers mean something else."""
@@ -252,13 +319,6 @@ class AuditRecord:
         if self.started is None:
             return None
         return (self.finished or time.time()) - self.started
-
-    @property
-    def seconds_left(self) -> float | None:
-        """By the share that is done; None while there is too little to go by."""
-        if self.status != "running" or self.seconds is None or self.progress < 0.03:
-            return None
-        return self.seconds * (1.0 - self.progress) / self.progress
 
 
 @dataclass(frozen=True)
@@ -288,12 +348,20 @@ def operating_threshold(record: AuditRecord, result: AuditResult, method: str) -
 def headline(result: AuditResult) -> dict[str, Any]:
     """The metrics that lists show; ``worst_pairs`` only where there are more than two groups, or several attributes."""
     names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio")
-    return {
-        method: {name: getattr(report.metrics, name) for name in names}
-        | {"threshold": report.threshold, "verdict": report.verdict}
-        | ({"worst_pairs": _worst_pairs(result, method)} if len(result.plan.moves) > 1 else {})
-        for method, report in result.reports.items()
-    }
+    found = {}
+    for method, report in result.reports.items():
+        evidence = report.evidence_at(report.threshold)
+        interval = None if evidence.interval is None else [evidence.interval.low, evidence.interval.high]
+        found[method] = {
+            **{name: getattr(report.metrics, name) for name in names},
+            "threshold": report.threshold,
+            "interval": interval,
+            "reliable": reliability(evidence, was_tested=report.basis.checks is not None)[0],
+            "verdict": report.verdict,
+        }
+        if len(result.plan.moves) > 1:
+            found[method]["worst_pairs"] = _worst_pairs(result, method)
+    return found
 
 
 def _worst_pairs(result: AuditResult, method: str) -> dict[str, str]:

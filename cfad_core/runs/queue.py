@@ -25,19 +25,26 @@ from cfad_core.runs.signed import LOCK as SIGNED_LOCK
 class Queue(Index):
     """Audits that wait, run and end. What a worker writes counts only while the audit is its own run."""
 
-    def claim(self, worker: str, audit: str | None = None) -> AuditRecord | None:
-        """Take the oldest audit of the queue (or the one that is named), if it is there; nobody else gets it."""
-        oldest = (
+    def claim(self, worker: str, audit: str | None = None, *, only_short: bool = False) -> AuditRecord | None:
+        """Take the audit that is due first (or the one that is named), if it is there; nobody else gets it.
+
+        Parameters
+        ----------
+        only_short : for workers that are kept free for short audits; see ``lanes``
+        """
+        due = AUDITS.c.created + sa.func.coalesce(AUDITS.c.expected, 0.0)
+        first = (
             sa.select(AUDITS.c.id)
             .where(AUDITS.c.status == "queued", sa.true() if audit is None else AUDITS.c.id == audit)
-            .order_by(AUDITS.c.created, AUDITS.c.id)
+            .where(AUDITS.c.is_short.is_(True) if only_short else sa.true())
+            .order_by(due, AUDITS.c.id)
             .limit(1)
             .with_for_update(skip_locked=True)
         )
         now = time.time()
         worker = f"{worker}#{secrets.token_hex(4)}"  # this run, not an earlier one of the same worker
         taken = {"status": "running", "worker": worker, "started": now, "heartbeat": now, "finished": None}
-        query = sa.update(AUDITS).where(AUDITS.c.id == oldest.scalar_subquery(), AUDITS.c.status == "queued")
+        query = sa.update(AUDITS).where(AUDITS.c.id == first.scalar_subquery(), AUDITS.c.status == "queued")
         with self._engine.begin() as connection:
             found = connection.execute(query.values(taken).returning(AUDITS.c.id)).scalar()
         return None if found is None else self.get(found)
@@ -48,18 +55,29 @@ class Queue(Index):
         with self._engine.begin() as connection:
             return connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(values)).rowcount == 1
 
-    def report(self, audit: str, report: Report, progress: float, worker: str | None = None) -> None:
+    def report(
+        self,
+        audit: str,
+        report: Report,
+        progress: float,
+        worker: str | None = None,
+        *,
+        seconds_left: float | None = None,
+        is_late: bool = False,
+    ) -> None:
         """Keep a report of a running audit (of the named worker's run; any run's, if none is named).
 
         Parameters
         ----------
         progress : the share of the whole audit that is done
+        seconds_left, is_late : as ``Countdown`` says
         """
         now = time.time()
         line = {"audit": audit, "at": now, "values": dict(report.values)}
         line |= {name: getattr(report, name) for name in ("stage", "step", "total")}
         with self._engine.begin() as connection:
             change = {"stage": report.stage, "progress": progress, "heartbeat": now}
+            change |= {"seconds_left": seconds_left, "is_late": is_late}
             if connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(change)).rowcount:
                 connection.execute(sa.insert(REPORTS).values(line))
 
@@ -129,6 +147,7 @@ class Queue(Index):
         fresh = {"status": "queued", "stage": "", "progress": 0.0, "cancel_requested": False}
         fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION, **changes}
         times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
+        times |= {"seconds_left": None, "is_late": None}
         with self._engine.begin() as connection:
             query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(states))
             again = connection.execute(query.values({**fresh, **times}).returning(AUDITS.c.id)).first()
@@ -177,7 +196,7 @@ class Queue(Index):
         return True
 
     def _end(self, audit: str, worker: str | None, status: Status, **values: Any) -> None:
-        ended = {"status": status, "finished": time.time(), "worker": None}
+        ended = {"status": status, "finished": time.time(), "worker": None, "seconds_left": None, "is_late": None}
         with self._engine.begin() as connection:
             connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(ended | values))
 

@@ -7,12 +7,13 @@ never ends) ends in a sentence here.
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import signal
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import psutil
 
 from cfad_core.core.errors import AuditCancelled, InvalidDataError, WorkerDied
 from cfad_core.core.progress import Progress
+from cfad_core.data.first_lines import FirstLines
 from cfad_core.data.tables import MappedTable
 from cfad_core.runs.child import Child, Deadline
 
@@ -65,13 +67,16 @@ class FileRead:
     Attributes
     ----------
     table : None if there is a problem
-    sheets : of an Excel file
+    sheets, sheet : of an Excel file, and the one that was read
     problem : why it has no table, or this sheet has none
+    begins : its first lines, and whether they look like those of a table with names of columns
     """
 
     table: MappedTable | None
     sheets: tuple[str, ...] = ()
+    sheet: str | None = None
     problem: str = ""
+    begins: FirstLines = field(default_factory=FirstLines)
 
 
 class Reader:
@@ -103,6 +108,7 @@ class Reader:
         name: str,
         sheet: str | None = None,
         *,
+        header: bool = True,
         bounds: Bounds | None = None,
         progress: Progress | None = None,
     ) -> FileRead:
@@ -111,7 +117,8 @@ class Reader:
         Parameters
         ----------
         name : of the file, by which the format is recognised
-        sheet : of an Excel file; the first one by default
+        sheet : of an Excel file; the largest one by default
+        header : whether the first line holds the columns' names
         bounds : ``Bounds.of`` its size by default
         progress : may ask to stop
 
@@ -122,10 +129,10 @@ class Reader:
         """
         bounds = bounds or Bounds.of(path.stat().st_size)
         out = path.with_name(f"{secrets.token_hex(6)}.arrow")
-        arguments = {"path": str(path), "name": name, "sheet": sheet, "out": str(out)}
+        arguments = {"path": str(path), "name": name, "sheet": sheet, "header": header, "out": str(out)}
         try:
             with self._child() as child:
-                answer = _run(child, {**arguments, "seconds": bounds.seconds, "megabytes": bounds.megabytes}, progress)
+                answer = _run(child, {**arguments, "within": dataclasses.asdict(bounds)}, progress)
             return _understand(answer, out)
         except (InvalidDataError, WorkerDied) as error:
             return FileRead(None, problem=str(error))
@@ -146,7 +153,7 @@ class Reader:
 
 def _run(child: Child, arguments: Mapping[str, Any], progress: Progress | None) -> Any:
     """Read it in the child, in time."""
-    deadline = Deadline(arguments["seconds"], progress)
+    deadline = Deadline(arguments["within"]["seconds"], progress)
     try:
         return child.run("cfad_core.runs.reading_child:read", arguments, deadline)
     except AuditCancelled:
@@ -163,24 +170,28 @@ def _understand(answer: Any, out: Path) -> FileRead:
     """What a child answered; it wrote the file."""
     try:
         sheets = tuple(str(sheet) for sheet in answer["sheets"])
+        sheet = None if answer["sheet"] is None else str(answer["sheet"])
         if "problem" in answer:
-            return FileRead(None, sheets, str(answer["problem"]))
+            return FileRead(None, sheets, sheet, str(answer["problem"]))
         digests = {str(part): str(digest) for part, digest in answer["digests"].items()}
-        return FileRead(MappedTable(out, (digests, str(answer["digest"]))), sheets)
+        lines = tuple(tuple(str(cell) for cell in line) for line in answer["lines"])
+        begins = FirstLines(tuple(map(str, answer["titles"])), lines, str(answer["doubt"]))
+        return FileRead(MappedTable(out, (digests, str(answer["digest"]))), sheets, sheet, begins=begins)
     except (KeyError, TypeError, AttributeError, OSError, ValueError) as error:
         raise WorkerDied("The process that read the file gave no table. Upload the file again.") from error
 
 
 def _too_long(arguments: Mapping[str, Any]) -> InvalidDataError:
+    seconds = arguments["within"]["seconds"]
     return InvalidDataError(
-        f"'{arguments['name']}' was not read within {arguments['seconds']:,.0f} seconds. Use a sample of it, or save "
+        f"'{arguments['name']}' was not read within {seconds:,.0f} seconds. Use a sample of it, or save "
         "it as a CSV or Parquet file."
     )
 
 
 def _death(code: int, arguments: Mapping[str, Any]) -> InvalidDataError:
     """Why a child ended without an answer."""
-    name, megabytes = arguments["name"], arguments["megabytes"]
+    name, megabytes = arguments["name"], arguments["within"]["megabytes"]
     if code == -getattr(signal, "SIGXCPU", 0):
         return _too_long(arguments)
     if code == -getattr(signal, "SIGKILL", 0):

@@ -35,6 +35,9 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs import signed
+from cfad_core.runs.drafts import Drafts
+from cfad_core.runs.forecast import expected_time
+from cfad_core.runs.large import large_stages
 from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold
 from cfad_core.runs.plan import sealed_plan
 from cfad_core.runs.queue import Queue
@@ -50,7 +53,7 @@ class Request:
     config: AuditConfig
 
 
-class Store(Queue):
+class Store(Queue, Drafts):
     """Audits that last: what people do with them. What jobs do is in ``Queue``."""
 
     def create(  # noqa: PLR0913 - all but the first three by name
@@ -79,6 +82,7 @@ class Store(Queue):
         row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
         if prepare is not None:
             prepare(self.folder(str(row["id"])))
+        row |= expected_time(tables, roles, config, large_stages(self.folder(str(row["id"]))))
         self._insert(row | {"status": "queued"}, tables)
         return str(row["id"])
 
@@ -109,7 +113,7 @@ class Store(Queue):
         """
         row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
         plan = sealed_plan(row, by, expectation).to_dict()
-        self._insert(row | {"status": "planned", "plan": plan}, tables)
+        self._insert(row | {"status": "planned", "plan": plan} | expected_time(tables, roles, config), tables)
         return str(row["id"])
 
     def adopt(self, row: Mapping[str, Any], metrics: Mapping[str, Any], folder: Path, tables: Tables) -> str:

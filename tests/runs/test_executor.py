@@ -16,10 +16,10 @@ import numpy as np
 import psutil
 import pytest
 
+from cfad_core.audit.estimate import stages as planned_stages
 from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.run import run_audit
-from cfad_core.audit.run import stages as planned_stages
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.core.errors import CfadError, InvalidConfigError, InvalidDataError
 from cfad_core.data.tables import Tables
@@ -111,7 +111,7 @@ def test_an_audit_runs_off_the_page(store: Store, start: Callable[[], Executor])
     assert store.get(audits[0]).data_digest == result.provenance.data_digest
     reports = store.reports(audits[0])
     stages = list(dict.fromkeys(report.stage for report in reports))
-    assert stages[:2] == ["discovery", "mechanisms"]
+    assert stages[:3] == ["preparation", "discovery", "mechanisms"]
     assert stages[-6:] == ["subsample models", "judging", "evaluation", "checks", "uncertainty", "slices"]
     assert set(stages) == set(planned_stages(QUICK, knows_truth=False))
     values = next(report.values for report in reports if report.stage == "autoencoder")
@@ -222,7 +222,7 @@ def test_a_killed_server_loses_nothing(store: Store) -> None:
         until(store, running, in_stage("fair fine-tuning"))
         store.request_cancel(running)
         assert wait_for(store, running, WAIT).status == "cancelled"
-        assert store.reports(running)[0].stage == "discovery"  # from the beginning
+        assert store.reports(running)[0].stage == "preparation"  # from the beginning
 
 
 def test_closing_interrupts_what_runs(store: Store) -> None:

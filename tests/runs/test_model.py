@@ -14,6 +14,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.audit.statements import JustifiedPath, Statements
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.evaluation.pair_table import worst_line
+from cfad_core.runs.forecast import time_left
 from cfad_core.runs.model import AS_STORED, AUDITS, REPORTS, AuditRecord, ChosenThreshold, Report, headline
 from cfad_core.runs.store import Store
 from tests.conftest import with_rows
@@ -36,10 +37,19 @@ STORED: list[dict[str, Any]] = [
     {"method": "cfad", "by": "quantile", "value": 1.25, "quantile": 0.9, "how": "quantile 0.9"},
     {"method": "twin", "by": "score", "value": 0.123456, "how": "score 0.1235"},
     {"method": "ae", "by": "investigations", "value": 2.0, "count": 12, "how": "12 investigations"},
+    {
+        **{"method": "ae", "by": "investigations", "value": 2.0, "count": 50, "of": 1000, "period": "a week"},
+        "how": "50 investigations of 1,000 people a week",
+    },
+    {"method": "ae", "by": "share", "value": 2.0, "share": 0.041, "how": "4.1 % of people flagged"},
+    {
+        **{"method": "ae", "by": "cost", "value": 2.0, "cost": 10.0},
+        "how": "lowest cost, a missed anomaly counted as 10 needless checks",
+    },
 ]
 
 
-@pytest.mark.parametrize("stored", STORED, ids=lambda stored: str(stored["by"]))
+@pytest.mark.parametrize("stored", STORED, ids=lambda stored: str(stored["how"]))
 def test_a_threshold_is_stored_as_it_always_was(store: Store, stored: dict[str, Any]) -> None:
     chosen = ChosenThreshold.from_dict(stored)
     assert chosen.to_dict() == stored
@@ -69,6 +79,13 @@ DAMAGED: list[Any] = [
     {"method": "cfad", "by": "quantile", "value": 1.0, "quantile": 1.5},
     {"method": "cfad", "by": "investigations", "value": 1.0, "count": 2.5},
     {"method": "cfad", "by": "investigations", "value": 1.0, "count": -1},
+    {"method": "cfad", "by": "investigations", "value": 1.0, "count": 5, "of": -1},
+    {"method": "cfad", "by": "investigations", "value": 1.0, "count": 5, "of": 9, "period": "<script>"},
+    {"method": "cfad", "by": "share", "value": 1.0},
+    {"method": "cfad", "by": "share", "value": 1.0, "share": 1.5},
+    {"method": "cfad", "by": "share", "value": 1.0, "share": 0.5, "period": "a week"},
+    {"method": "cfad", "by": "cost", "value": 1.0, "cost": 0.0},
+    {"method": "cfad", "by": "score", "value": 1.0, "cost": 2.0},
 ]
 
 
@@ -115,11 +132,16 @@ def test_statements_are_kept(store: Store) -> None:
 
 def test_the_time_that_is_left(store: Store) -> None:
     audit = put(store)
+    assert time_left(store.get(audit)) == ""
     store.claim("me")
-    record = dataclasses.replace(store.get(audit), started=100.0, finished=130.0, progress=0.75)
-    assert (record.seconds, record.seconds_left) == (30.0, 10.0)
-    assert dataclasses.replace(record, progress=0.01).seconds_left is None
-    assert dataclasses.replace(record, status="done").seconds_left is None
+    assert time_left(store.get(audit)) == ""  # nothing is heard of it yet
+    store.report(audit, Report("discovery", 1, 2), 0.5, seconds_left=130.0)
+    assert time_left(store.get(audit)) == "about 2 minutes left"
+    store.report(audit, Report("discovery", 2, 2), 0.6, seconds_left=21.0, is_late=True)
+    assert time_left(store.get(audit)) == "a little longer than expected, at least 20 seconds left"
+    store.stop(audit, "cancelled")
+    record = store.get(audit)
+    assert (record.seconds_left, record.is_late, time_left(record)) == (None, None, "")
 
 
 def test_the_headline_of_several_groups_names_the_worst_pairs(result: AuditResult, crossed: AuditResult) -> None:

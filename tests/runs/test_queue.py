@@ -29,7 +29,7 @@ def test_reports_and_heartbeats(store: Store) -> None:
     audit = put(store)
     store.claim("me")
     store.report(audit, Report("discovery", 1, 20, {"loss": 2.5, "h": 0.1}), 0.05)
-    store.report(audit, Report("discovery", 2, 20, {"loss": 2.0, "h": 0.01}), 0.10)
+    store.report(audit, Report("discovery", 2, 20, {"loss": 2.0, "h": 0.01}), 0.10, seconds_left=9.0)
     reports = store.reports(audit)
     assert [(r.stage, r.step, r.total, r.values["loss"]) for r in reports] == [
         ("discovery", 1, 20, 2.5),
@@ -38,7 +38,7 @@ def test_reports_and_heartbeats(store: Store) -> None:
     assert [r.step for r in store.reports(audit, after=reports[0].id)] == [2]
     record = store.get(audit)
     assert (record.stage, record.progress) == ("discovery", 0.10)
-    assert record.seconds_left is not None
+    assert record.seconds_left == 9.0
     assert store.beat(audit) is False
     store.request_cancel(audit)
     assert store.beat(audit) is True

