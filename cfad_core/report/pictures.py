@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.directions import open_directions, times_found
-from cfad_core.audit.drawing import group_rates, tradeoff
-from cfad_core.core.formats import SMALLEST_GROUP
+from cfad_core.audit.drawing import group_rates, most_flagged, tradeoff
+from cfad_core.core.formats import SMALLEST_GROUP, percent
 from cfad_core.detectors.registry import look_of
-from cfad_core.evaluation.densities import Densities
 from cfad_core.evaluation.metrics import GROUP_METRICS, suppressed
-from cfad_core.figures import densities_figure, graph_figure, rates_figure, tradeoff_figure
+from cfad_core.evaluation.shapes import smoothing_line
+from cfad_core.figures import graph_figure, rates_figure, score_panels_figure, tradeoff_figure
 from cfad_core.figures.graph_sketch import graph_sketch
 from cfad_core.figures.sketches import RateRow, densities_sketch, rates_sketch
-from cfad_core.figures.style import COUNTERFACTUAL
 from cfad_core.figures.tradeoff_sketch import tradeoff_sketch
 from cfad_core.report.document import Picture
 from cfad_core.report.subject import Subject
 
 _RATES = ("flag_rate", "flag_rate_counterfactual")
-_BINS = 48  # of densities, at most: more would not be clearer in print
 
 
 def sizes(audit: Subject, comparison: Comparison) -> dict[str, int]:
@@ -71,32 +67,29 @@ def rates_picture(audit: Subject, comparison: Comparison) -> Picture:
 
 def densities_picture(audit: Subject, comparison: Comparison) -> Picture | None:
     """How scores are spread; None if there are none that could be drawn."""
-    report, drawn = audit.report(comparison), _shown(audit, comparison)
-    if not drawn or not all(np.isfinite(some).all() for some in (report.scores.factual, report.scores.judged)):
+    report = audit.report(comparison)
+    if not _shown(audit, comparison) or not all(
+        np.isfinite(some).all() for some in (report.scores.factual, report.scores.judged)
+    ):
         return None
-    log, bins = report.is_positive, int(min(_BINS, max(12, 2 * len(report.scores.factual) ** 0.5)))
-    found = _without_small(report.densities(bins, log=log), drawn)
-    look = look_of(audit.method)
+    shapes, look = report.shapes(audit.threshold), look_of(audit.method)
     return Picture(
         f"densities_{comparison.name}",
         f"Scores of {audit.label}, by {comparison.name}",
-        "Solid: people as they are. Dashed: their twins. The closer the two lines of a group are, the less the score "
-        "depends on the group. People right of the threshold are flagged.",
-        densities_sketch(found, audit.threshold, sizes(audit, comparison), log=log),
-        densities_figure({look: found}, {look: audit.threshold}, log=log).to_json(),
+        "Filled: people as they are. Line: their twins. The closer the line is to the edge of the filled area, the "
+        f"less the score depends on the group. People right of the threshold are flagged. {smoothing_line(shapes)}",
+        densities_sketch(shapes),
+        score_panels_figure({look: shapes.to_take}).to_json(),
     )
-
-
-def _without_small(found: Densities, drawn: list[str]) -> Densities:
-    kept = {f"{name}{world}" for name in drawn for world in ("", COUNTERFACTUAL)}
-    return dataclasses.replace(found, density={name: some for name, some in found.density.items() if name in kept})
 
 
 def tradeoff_picture(audit: Subject) -> Picture:
     """What another threshold, or another detector, would cost and save."""
     result, with_labels = audit.result.seen(), audit.has_labels
     about = f", by {audit.comparisons[0].name}" if len(audit.comparisons) > 1 else ""
-    curves = {look_of(name): tradeoff(report, with_labels=with_labels) for name, report in result.reports.items()}
+    reports = result.reports
+    most = max(most_flagged(one, audit.threshold if name == audit.method else None) for name, one in reports.items())
+    curves = {look_of(name): tradeoff(one, with_labels=with_labels, most=most) for name, one in reports.items()}
     metrics = result.reports[audit.method].metrics_at(audit.threshold)
     quality = metrics.macro_f1 if with_labels else metrics.flag_rate
     chosen = {look_of(audit.method): (metrics.changing_ratio or 0.0, quality or 0.0)}
@@ -104,7 +97,8 @@ def tradeoff_picture(audit: Subject) -> Picture:
     return Picture(
         "tradeoff",
         f"What other thresholds and detectors would do{about}",
-        f"Each point of a line is a threshold. {better}. The star is the threshold that this report is about.",
+        f"Each point of a line is a threshold. {better}. The star is the threshold that this report is about. Left "
+        f"out: thresholds that flag over {percent(most, 0)} of people, and ends where flagging more makes both worse.",
         tradeoff_sketch(curves, chosen, with_labels=with_labels),
         tradeoff_figure(curves, chosen, with_labels=with_labels).to_json(),
     )

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from cfad_core.apps.cli import _parser
+from cfad_core.apps.cli import make_parser
 from cfad_core.apps.cli.asked import asked_by
 from cfad_core.apps.cli.table_settings import settings_of
 from cfad_core.causal.exchange import knowledge_to_json
@@ -28,7 +28,7 @@ from tests.report.kinds import Read, document_of, result_of
 
 _LETTERS = st.sampled_from([*"aZ9-=+@ '\"\\$`*|;&#!~<>()[]{}é→漢", "\n", "--", "-h"])
 NAMES = st.lists(_LETTERS, min_size=1, max_size=5).map("".join)
-PARSER = _parser()
+PARSER = make_parser("cfad")
 FEATURES = ("age", "in come", "job's", "debt")
 
 

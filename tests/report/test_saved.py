@@ -103,7 +103,7 @@ def test_missing_cells_by_column(store: Store) -> None:
 def test_the_threshold_that_was_saved(store: Store) -> None:
     result = result_of("two")
     audit = save(store, result, Tables.of(make_people(600, seed=0)))
-    assert read_saved(store, audit).field("threshold", "rule") == "quantile 0.95 of training scores"
+    assert read_saved(store, audit).field("threshold", "rule") == "the score that 5 % of the people learned from exceed"
     value = result.report("pca").threshold * 0.9
     store.choose_threshold(audit, ChosenThreshold("pca", "investigations", value, count=20))
     read = read_saved(store, audit)
@@ -112,7 +112,7 @@ def test_the_threshold_that_was_saved(store: Store) -> None:
     assert read.field("threshold", "capacity")["value"] == 20
     assert read.field("system", "detector") == "PCA"
     other = read_saved(store, audit, method="ae")
-    assert other.field("threshold", "rule") == "quantile 0.95 of training scores"
+    assert other.field("threshold", "rule") == "the score that 5 % of the people learned from exceed"
     assert "capacity" not in other.keys("threshold")
     with pytest.raises(InvalidConfigError):
         subject_of_saved(store, audit, "nothing")

@@ -8,9 +8,10 @@ import numpy as np
 
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.directions import open_directions, times_found
-from cfad_core.audit.statements import LONGEST, JustifiedPath, Statements
+from cfad_core.audit.statements import Statements
 from cfad_core.core.formats import counted, listed, percent
 from cfad_core.report.document import Block, Bullets, Cell, Field, Fields, Section, Table, bullets, clean, sentences
+from cfad_core.report.justified import justified_paths
 from cfad_core.report.numbers import Number, amount
 from cfad_core.report.pictures import graph_picture
 from cfad_core.report.sections.people import said
@@ -38,7 +39,7 @@ def graph(audit: Subject, statements: Statements) -> Section:
     )
     blocks: list[Block] = [Fields(tuple(_graph_fields(audit, statements)))]
     blocks += bullets(_knowledge(audit), "What was said beforehand")
-    blocks += [graph_picture(audit), *_edges(audit), *_carried(audit), *_justified(audit, statements)]
+    blocks += [graph_picture(audit), *_edges(audit), *_carried(audit), *justified_paths(audit, statements)]
     return Section("graph", "The causal graph", sentences(how, reached), tuple(blocks))
 
 
@@ -149,26 +150,6 @@ def _carried(audit: Subject) -> Iterator[Block]:
             + nothing
         )
         yield Table(f"carried_{comparison.name}", title, columns, rows, note)
-
-
-def _justified(audit: Subject, statements: Statements) -> Iterator[Block]:
-    title = "Paths that are called justified"
-    if not statements.justified_paths:
-        yield Bullets(("None was named. All paths from the sensitive attribute count.",), title)
-        return
-    edges = set(audit.result.model.edges())
-    rows: tuple[dict[str, Cell], ...] = tuple(
-        {"path": one.text, "reason": clean(one.reason), "in_graph": _is_in_graph(one, edges)}
-        for one in statements.justified_paths
-    )
-    columns = {"path": "Path", "reason": "Reason", "in_graph": "In this graph"}
-    note = "The numbers of this report count these paths as well: what remains without them was not measured."
-    yield Table("justified", title, columns, rows, note, longest=LONGEST)
-
-
-def _is_in_graph(path: JustifiedPath, edges: set[tuple[str, str]]) -> str:
-    missing = [(a, b) for a, b in zip(path.path, path.path[1:], strict=False) if (a, b) not in edges]
-    return "no: there is no arrow " + ", ".join(f"{a} → {b}" for a, b in missing) if missing else "yes"
 
 
 def turning(audit: Subject, _: Statements) -> Section:

@@ -18,6 +18,7 @@ from cfad_core.evaluation.pair_table import PairTable, worst_line
 from cfad_core.evaluation.slices import slice_lines
 from cfad_core.evaluation.verdict import VAGUE, evidence_lines
 from cfad_core.report.document import Block, Bullets, Cell, Field, Fields, Picture, Section, Table, bullets, sentences
+from cfad_core.report.justified import remaining_field
 from cfad_core.report.numbers import Number, count, decimal, points, share, share_range
 from cfad_core.report.pictures import densities_picture, rates_picture
 from cfad_core.report.sections.people import said
@@ -197,13 +198,13 @@ _DIFFERENCES = {
 }
 
 
-def counterfactual(audit: Subject, _: Statements) -> Section:
+def counterfactual(audit: Subject, statements: Statements) -> Section:
     """For how many people the outcome would change, had they belonged to the other group."""
     plain: list[str] = []
     blocks: list[Block] = []
     for comparison in audit.comparisons:
         plain.append(f"{audit.about(comparison.name)}{audit.verdict(comparison)}")
-        blocks += _changes(audit, comparison)
+        blocks += _changes(audit, comparison, statements)
         plain += _not_moved(audit, comparison)
     plain.append(f"A twin is the same person, had they belonged to the other group. {_whose_twins(audit)}")
     return Section("counterfactual", "What would change in the other group", sentences(*plain), tuple(blocks))
@@ -230,11 +231,12 @@ def _not_moved(audit: Subject, comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _changes(audit: Subject, comparison: Comparison) -> Iterator[Block]:
+def _changes(audit: Subject, comparison: Comparison, statements: Statements) -> Iterator[Block]:
     several = len(audit.comparisons) > 1
     suffix = f" by {comparison.name}" if several else ""
     evidence, report = audit.evidence(comparison), audit.report(comparison)
-    yield Fields(tuple(_change_fields(audit, evidence, report.metrics_at(audit.threshold))), f"The number{suffix}")
+    fields = (*_change_fields(audit, evidence, report.metrics_at(audit.threshold)),)
+    yield Fields((*fields, *remaining_field(audit, comparison, statements)), f"The number{suffix}")
     yield from bullets(evidence_lines(evidence), f"What supports it, or speaks against it{suffix}")
     yield _change_table(audit, comparison)
     group_report = audit.result.group_report(audit.method, comparison.name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.statements import Statements
-from cfad_core.core.formats import counted, listed, one_in, percent, share_of_people
+from cfad_core.core.formats import capital, counted, listed, one_in, percent, share_of_people
 from cfad_core.detectors.registry import label_of
 from cfad_core.evaluation.evidence import Evidence
 from cfad_core.evaluation.group_lines import gap_line
@@ -141,7 +141,7 @@ def slides(audit: Subject, statements: Statements) -> tuple[Slide, ...]:
         Slide(
             "How far to trust it",
             f"Reliable: {word}",
-            sentences(f"{why[:1].upper()}{why[1:]}.", *turning_points(audit, first)[:2]),
+            sentences(f"{capital(why)}.", *turning_points(audit, first)[:2]),
         ),
         Slide("What follows", sentences=sentences(decision, _tried(audit), NO_CERTIFICATE)),
     )
@@ -162,8 +162,8 @@ def _leading_slide(found: Evidence, *, doubted: bool) -> Slide:
         "Not reliable: a guess" if doubted else "For so many the outcome changes",
         share_of_people(found.ratio),
         sentences(
-            f"{meaning[:1].upper()}{meaning[1:]} people would have another outcome, {found.otherwise}.",
-            f"{between[:1].upper()}{between[1:]}",
+            f"{capital(meaning)} people would have another outcome, {found.otherwise}.",
+            capital(between),
         ),
     )
 
