@@ -2,6 +2,7 @@
 # make dev    the same for developers: a page reruns when its code is saved
 # make test   sets up what it needs, runs lint, types and all tests
 # make check  the part to run while working: lint, types and the quick tests
+# make docs   builds the documentation as a site, into out/docs
 # make install only sets up
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # neighbours, so that a module's fixtures are made once, and who is done takes from the others
 TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 
-.PHONY: run dev test check quick lint install services
+.PHONY: run dev test check quick lint docs install services
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
@@ -35,6 +36,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "Open out/docs/index.html"
+
 install: $(VENV)/.run
 
 # The store is tested on a PostgreSQL server too, where one is installed or can be; pages are tested in Debian's chromium, PDFs by
@@ -51,7 +56,7 @@ debian = { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get updat
   && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null; }
 
 $(VENV)/.venv:
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else "Python 3.11 is needed; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'
+	$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) else "Python 3.11, 3.12 or 3.13 is needed; this is " + sys.version.split()[0] + ". Name another with: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
@@ -63,4 +68,8 @@ $(VENV)/.run: requirements.txt $(VENV)/.venv
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
 	$(PIP) install -r requirements-dev.txt
+	touch $@
+
+$(VENV)/.docs: requirements-docs.txt $(VENV)/.run
+	$(PIP) install -r requirements-docs.txt
 	touch $@
