@@ -58,7 +58,7 @@ def test_two_files_and_a_folder(table: Path, tmp_path: Path, capsys: pytest.Capt
     assert "Say what a high score of the detector means" in capsys.readouterr().err
     assert cli.main(["audit", str(out), "--scores", str(scores), "--high-means", "normal", "--threshold", "-2"]) == 0
     printed = capsys.readouterr().out
-    assert "threshold = 0.95 quantile of training scores (detector: its owner's)." in printed
+    assert "threshold = the score that 5 % of the people learned from exceed (detector: its owner's)." in printed
     assert "detector is a detector outside this program" in printed
     assert load_audit(out).report("detector").threshold == 2.0
 

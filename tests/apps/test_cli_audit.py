@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from cfad_core.apps import cli
 from cfad_core.audit.folder import load_audit
 from cfad_core.core.config import DEFAULT_METHODS, AuditConfig
+from cfad_core.data.sets.demo import generate_demo
 from cfad_core.data.sets.synthetic import SyntheticData, generate_synthetic
 from tests.apps.commands import ROOT, audit_arguments
 from tests.apps.pages import mixed_people
@@ -172,6 +174,23 @@ def test_a_terminal_gets_a_bar(
     assert "100%" in bar
 
 
+def test_inspect_of_a_file_without_names_of_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "people.csv"
+    make_people(200, seed=0).to_csv(path, index=False, header=False)
+    assert cli.main(["inspect", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "199 rows" in printed
+    assert "warning: The first line looks like data and not like the names of columns: all its 5 cells" in printed
+    assert cli.main(["inspect", str(path), "--no-header", "--sensitive", "column 1"]) == 0
+    printed = capsys.readouterr().out
+    assert "200 rows" in printed
+    assert "The first line" not in printed
+    assert "Groups of 'column 1': 'a' and 'b'." in printed
+    path.write_text("People of 2021,,,,\n" + make_people(200, seed=0).to_csv(index=False))
+    assert cli.main(["inspect", str(path)]) == 0
+    assert "info: The first line is a title, and left out: People of 2021.\n" in capsys.readouterr().out
+
+
 def test_inspect(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["inspect", str(ROOT / "assets" / "sample.csv")]) == 0
     printed = capsys.readouterr().out
@@ -208,10 +227,12 @@ def test_synthesize_and_audit_its_files(
 
 
 @pytest.mark.slow
-def test_demo(
-    small_world: SyntheticData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("cfad_core.data.sets.synthetic.generate_synthetic", lambda seed: small_world)
+def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    few = generate_demo(n_train=300, n_test=200)
+    monkeypatch.setattr("cfad_core.data.sets.demo.generate_demo", lambda: few)
     assert cli.main(["demo", "--out", str(tmp_path / "audit")]) == 0
-    assert "by their true twins" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "by causal models that no detector knows" in said  # as people's own audits are
+    assert "The true twins are known, and the audit did not see them:" in said
+    assert re.search(r"^ae: The true share is \d+\.\d %; the audit said", said, re.MULTILINE)
     assert (tmp_path / "audit" / "audit.json").is_file()

@@ -76,7 +76,10 @@ def test_all_bounds_hold(audit: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert lines == [check.line for check in check_gate(load_audit(audit), Gate(1.0, 1.0))]
     assert lines[0].startswith("ok: group: changing ratio 0.")
     assert lines[0].endswith("is at most 1; " + lines[0].split("; ")[1])
-    assert all(" pca at threshold " in line and "(quantile 0.95 of training scores)" in line for line in lines)
+    assert all(
+        " pca at threshold " in line and "(the score that 5 % of the people learned from exceed)" in line
+        for line in lines
+    )
 
 
 def test_bounds_do_not_hold(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +179,7 @@ def test_a_saved_audit_and_its_threshold(
     with Store() as store:
         store.choose_threshold(saved, ChosenThreshold("other", "score", value))
     assert cli.main(["gate", saved, *EVERYTHING]) == 0
-    assert "(quantile 0.95 of training scores)" in lines_of(capsys)[0]
+    assert "(the score that 5 % of the people learned from exceed)" in lines_of(capsys)[0]
 
 
 def test_the_junit_file(audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,7 +118,7 @@ def by_both(tmp_path_factory: pytest.TempPathFactory) -> Audited:
     ],
 )
 def test_sensitive_columns_as_they_are_typed(words: str, expected: list[Attribute]) -> None:
-    options = cli._parser().parse_args(["audit", "t.csv", *words.split(), "--out", "a"])
+    options = cli.make_parser("cfad").parse_args(["audit", "t.csv", *words.split(), "--out", "a"])
     assert typed_attributes(options) == expected
 
 

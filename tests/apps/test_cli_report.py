@@ -189,7 +189,7 @@ def test_wrong_use_is_one_line_and_writes_nothing(
 def test_signed_copies_and_their_check(
     saved: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("cfad_core.report.pdf.pdf_report", quick_pdf)
+    monkeypatch.setattr("cfad_core.report.making.pdf_report", quick_pdf)
     assert cli.main(["report", saved, "--check"]) == 0
     assert capsys.readouterr().out == "No report of this audit was signed.\n"
     out = tmp_path / "out"

@@ -26,7 +26,7 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "the following arguments are required: COMMAND"),
+        (["dashboard", "--port", "80000"], "a port is a number from 1 to 65535, not '80000'"),
         (["paint"], "invalid choice: 'paint'"),
         (["audit", "people.csv", "--out", "audit"], "the following arguments are required: --sensitive"),
         (["audit", "missing.csv", "--sensitive", "group", "--out", "audit"], "There is no file 'missing.csv'"),
@@ -103,7 +103,9 @@ def test_bad_usage_is_one_line_and_exit_code_2(
 AUDIT = ["audit", "missing.csv", "--sensitive", "group", "--out", "audit"]  # slow, for it imports torch
 
 
-@pytest.mark.parametrize("arguments", [[], ["inspect", "missing.csv"], pytest.param(AUDIT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "arguments", [["paint"], ["inspect", "missing.csv"], pytest.param(AUDIT, marks=pytest.mark.slow)]
+)
 def test_the_command_as_it_is_typed(tmp_path: Path, arguments: list[str]) -> None:
     finished = run(*arguments, cwd=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
@@ -118,6 +120,33 @@ def test_an_interrupted_audit_writes_nothing(
     assert cli.main(audit_arguments(table, "--out", table.parent / "audit")) == 130
     assert capsys.readouterr() == ("", "Cancelled; nothing was written.\n")
     assert list(table.parent.iterdir()) == [table]
+
+
+@pytest.mark.parametrize("arguments", [[], ["dashboard"]])
+def test_no_command_opens_the_dashboard(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    become = Mock()
+    monkeypatch.setattr(os, "execv", become)
+    assert cli.main(arguments) == 0
+    expected = [sys.executable, "-P", "-m", "streamlit", "run", str(ROOT / "app.py")]
+    become.assert_called_once_with(sys.executable, expected)
+
+
+def test_the_dashboard_can_be_opened_on_another_port_without_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    become = Mock()
+    monkeypatch.setattr(os, "execv", become)
+    assert cli.main(["dashboard", "--port", "8600", "--no-browser"]) == 0
+    assert become.call_args.args[1][-4:] == ["--server.port", "8600", "--server.headless", "true"]
+
+
+@pytest.mark.parametrize(
+    ("called", "name"), [("/usr/bin/cfad", "cfad"), ("cfad_core/__main__.py", "python -m cfad_core")]
+)
+def test_help_says_what_to_type(
+    called: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [called])
+    assert exit_code(["--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: {name} ")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The commands: inspect, audit, score, counterfactuals, graph, gate, report, audits, datasets, benchmark, demo, ..."""
+"""The commands: dashboard, inspect, audit, score, counterfactuals, graph, gate, report, audits, datasets, ..."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
-from cfad_core.apps.cli import audit, benchmark, data_sets, demo, gate, graph, report, saved, score
+from cfad_core.apps.cli import audit, benchmark, dashboard, data_sets, demo, gate, graph, report, saved, score
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import AuditCancelled, CfadError
 
 __all__ = ["TerminalProgress", "main"]
 
-_GROUPS = (audit, score, graph, gate, report, data_sets, benchmark, saved, demo)  # as --help lists them
+_GROUPS = (dashboard, audit, score, graph, gate, report, data_sets, benchmark, saved, demo)  # as --help lists them
 _USAGE_ERROR = 2
 _CANCELLED = 130
 _BROKEN_PIPE = 141  # as the shell's for a signal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    """Run a command, by default the one that opens the dashboard; returns the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    options = make_parser(_name()).parse_args(given or ["dashboard"])
     try:
         code: int | None = options.run(options)  # a gate's is 1 if a bound does not hold
         sys.stdout.flush()
@@ -49,10 +51,16 @@ class _Parser(argparse.ArgumentParser):
         self.exit(_USAGE_ERROR, f"error: {message} (see: {self.prog} --help)\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """All commands; ``name`` is what is typed before them."""
     about = "Counterfactual-fairness audits of anomaly detection."
-    parser: argparse.ArgumentParser = _Parser(prog="python -m cfad_core", description=about)
+    parser: argparse.ArgumentParser = _Parser(prog=name, description=about)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for group in _GROUPS:
         group.add_to(commands)
     return parser
+
+
+def _name() -> str:
+    """What to type: the command that the package installs, or the module."""
+    return "cfad" if Path(sys.argv[0]).stem == "cfad" else "python -m cfad_core"

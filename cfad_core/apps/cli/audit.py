@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.asked import add_asked, ask_for_folder, ask_for_saved, asked_by, finish_audit
+from cfad_core.apps.cli.first_lines import about_first_lines
 from cfad_core.apps.cli.jobs import run_job
 from cfad_core.apps.cli.large import audit_large, is_large, rows_to_inspect
 from cfad_core.apps.cli.options import Commands, add_large, add_methods, add_roles, add_settings, add_table
@@ -102,6 +103,8 @@ def _inspect(options: argparse.Namespace) -> None:
     drawn = f" Looked at are {len(table)} of them, drawn at random." if len(table) < total else ""
     print(f"{total} rows, {table.shape[1]} columns.{drawn}\n")
     rows = [[entry.column, entry.kind, entry.role, entry.reason] for entry in suggestion.columns]
+    for remark in about_first_lines(options):
+        print(f"{remark}\n")
     print(aligned([["column", "holds", "suggested role", "because it"], *rows]))
     roles = roles_from(options, suggestion.ignored) if options.sensitive else suggestion.roles
     if roles is None:
@@ -149,9 +152,11 @@ def _audit_table(options: argparse.Namespace) -> None:
             large, place, remarks = audit_large(options, asked, progress)
         print("\n".join([summary(large), *remarks, f"\nThe audit is {place}."]))
         return
-    test, truth = (None if path is None else read_table(path) for path in (options.test, options.test_counterfactual))
-    table = read_table(options.table, sheet=options.sheet)
+    others = (options.test, options.test_counterfactual)
+    test, truth = (None if path is None else read_table(path, header=options.header) for path in others)
+    table = read_table(options.table, sheet=options.sheet, header=options.header)
     roles, config, remarks = settings_of(options, table, asked)
+    remarks = [*about_first_lines(options), *remarks]
     with TerminalProgress() as progress:
         result, place = _run(options, (table, test, truth), roles, config, progress)
     if result is not None:

@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.options import Commands, add_settings
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.config import preset
 
-if TYPE_CHECKING:
-    from cfad_core.core.config import AuditConfig
-
 
 def add_to(commands: Commands) -> None:
-    demo = commands.add_parser("demo", help="synthesize, audit against the truth, print a summary")
+    demo = commands.add_parser("demo", help="audit invented people, print a summary, and compare it with the truth")
     demo.set_defaults(run=_demo)
     add_settings(demo)
     demo.add_argument("--out", type=Path, metavar="DIR", help="also keep the audit folder here")
+    demo.add_argument("--record", type=Path, metavar="FILE", help="only write the recording that the dashboard opens")
 
 
 def _demo(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
     from cfad_core.audit.folder import save_audit
-    from cfad_core.audit.run import run_audit
-    from cfad_core.core.files import check_folder
-    from cfad_core.data.roles import ColumnRoles
-    from cfad_core.data.sets.synthetic import generate_synthetic
+    from cfad_core.audit.run import audit_tables
+    from cfad_core.audit.truth import kept_truth
+    from cfad_core.core.files import check_file, check_folder
+    from cfad_core.data.sets.demo import ROLES, generate_demo
+    from cfad_core.runs.recording import record_demo
 
+    config = preset(options.preset, seed=options.seed)
+    if options.record is not None:
+        check_file(options.record)
+        with TerminalProgress() as progress:
+            record_demo(options.record, config, progress)
+        return
     if options.out is not None:
         check_folder(options.out)
-    config: AuditConfig = preset(options.preset, seed=options.seed)
-    print("Drawing synthetic people whose twins are known ...")
-    data = generate_synthetic(options.seed)
+    print("Drawing invented taxpayers whose twins are known ...")
+    tables = generate_demo()
     with TerminalProgress() as progress:
-        result = run_audit(
-            data.train,
-            ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
-            config,
-            progress,
-            test=data.test,
-            test_counterfactual=data.test_counterfactual,
-        )
+        result = audit_tables(tables, ROLES, config, progress)
     if options.out is not None:
         save_audit(result, options.out)
     print(summary(result))
+    assert tables.truth is not None
+    print("\nThe true twins are known, and the audit did not see them:")
+    truth = kept_truth(result, tables.truth)
+    for name, report in result.reports.items():
+        check = truth.check(report, report.threshold)
+        if check is not None:
+            print(f"{name}: {check.line}")

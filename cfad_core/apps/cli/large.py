@@ -38,7 +38,7 @@ def rows_to_inspect(options: argparse.Namespace) -> tuple[pd.DataFrame, int]:
     from cfad_core.data.readers import read_table
 
     if not _is_beyond_memory(options.table):
-        table = read_table(options.table, sheet=options.sheet)
+        table = read_table(options.table, sheet=options.sheet, header=options.header)
         return table, len(table)
     from cfad_core.runs.cluster import cluster
     from cfad_core.runs.index import home_folder
@@ -46,7 +46,7 @@ def rows_to_inspect(options: argparse.Namespace) -> tuple[pd.DataFrame, int]:
 
     with (
         TerminalProgress() as progress,
-        in_parts(options.table, home_folder(), progress) as parts,
+        in_parts(options.table, home_folder(), progress, header=options.header) as parts,
         cluster(None) as client,
     ):
         return look(client, parts, 0, progress).pilot, parts.rows
@@ -61,7 +61,7 @@ def audit_large(
 
     _refuse(options, asked)
     place = home_folder() if options.out is None else options.out.absolute().parent
-    with in_parts(options.table, place, progress) as table:
+    with in_parts(options.table, place, progress, header=options.header) as table:
         return _audit(options, asked, table, progress)
 
 

@@ -14,11 +14,15 @@ from cfad_core.detectors.registry import METHODS, RANK, plain_methods
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def add_table(
-    parser: argparse.ArgumentParser, what: str = "CSV, TSV (also .gz), Parquet or Excel file with a header"
-) -> None:
+def add_table(parser: argparse.ArgumentParser, what: str = "CSV, TSV (also .gz), Parquet or Excel file") -> None:
     parser.add_argument("table", type=Path, metavar="TABLE", help=what)
-    parser.add_argument("--sheet", metavar="NAME", help="of an Excel file; the first one by default")
+    parser.add_argument("--sheet", metavar="NAME", help="of an Excel file; the largest one by default")
+    parser.add_argument(
+        "--no-header",
+        dest="header",
+        action="store_false",
+        help="the first line is data: the columns are called 'column 1', 'column 2' and so on",
+    )
 
 
 def add_large(parser: argparse.ArgumentParser) -> None:

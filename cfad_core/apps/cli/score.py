@@ -40,7 +40,7 @@ def add_to(commands: Commands) -> None:
     counterfactuals.set_defaults(run=_counterfactuals)
     for command in (score, counterfactuals):
         command.add_argument("audit", metavar="AUDIT", help="audit folder, or id of a saved audit")
-        add_table(command, "CSV, TSV (also .gz), Parquet or Excel file with a header, or a folder of Parquet files")
+        add_table(command, "CSV, TSV (also .gz), Parquet or Excel file, or a folder of Parquet files")
         command.add_argument("--out", type=Path, required=True, metavar="FILE", help="CSV or Parquet file to write")
     counterfactuals.add_argument(
         "--to",
@@ -86,7 +86,7 @@ def _streamed(
 
     check_file(options.out)
     with TerminalProgress() as progress:
-        chunks = open_chunks(options.table, sheet=options.sheet, progress=progress)
+        chunks = open_chunks(options.table, sheet=options.sheet, header=options.header, progress=progress)
         stream = Stream(result, chunks, chunks.rows, progress, is_batch=is_batch)
         with chunk_writer(options.out, for_spreadsheets=for_spreadsheets) as writer:
             yield stream, writer
