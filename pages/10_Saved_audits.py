@@ -81,16 +81,19 @@ def compare(records: list[AuditRecord]) -> None:
 
 
 frame.open_page("Saved audits")
-st.title("Saved audits")
 text, status = st.columns([3, 1])
 wanted = text.text_input("Find", placeholder="in name, note or source")
 state: Status | None = status.selectbox("Status", [None, *frame.STATUS_WORDS], format_func=lambda name: name or "any")
 records = store().find(text=wanted, status=state)
 if not records:
     st.info("No audit is saved here yet." if not wanted and state is None else "No saved audit matches.")
-    st.page_link(frame.HOME, label="Start one")
+    st.markdown(
+        "Every audit is kept here with its table, its graph and its scores, on this computer. You can find it again, "
+        "set two side by side, take it along as a file, and delete it."
+    )
+    st.page_link(frame.HOME, label="Start one, or look at the demo")
     st.stop()
-st.caption(f"{len(records):,} audits, the newest first. Choose a row to open, rename, download or delete it.")
+st.caption(f"{counted(len(records), 'audit')}, the newest first. Choose a row to open, rename, download or delete it.")
 record = audits_table(records, key="saved")
 if record is not None:
     change(record)

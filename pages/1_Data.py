@@ -7,19 +7,21 @@ import dataclasses
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.column_roles import roles_in_hand, show_columns
 from cfad_core.apps.dashboard.drafts import BUILT_IN
-from cfad_core.apps.dashboard.roles_editor import check, edit_roles, show_findings, show_sizes
-from cfad_core.apps.dashboard.state import draft, keep
+from cfad_core.apps.dashboard.roles_editor import check, edit_roles, show_sizes, suggested
+from cfad_core.apps.dashboard.state import draft, keep, keep_in_store
+from cfad_core.apps.dashboard.table_findings import show_findings
+from cfad_core.apps.dashboard.table_start import rename_columns, show_what_to_bring
 from cfad_core.apps.dashboard.uploads import upload_table
 from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
 
 frame.open_page("Data")
-st.title("Data")
 
 own, built_in = st.tabs(["Upload a table", "Pick a data set"])
 with own:
-    upload_table()
+    is_asking = upload_table()
 with built_in:
     name = st.selectbox("Data set", list(BUILT_IN))
     if st.button("Use this data set"):
@@ -30,25 +32,33 @@ with built_in:
         except CfadError as error:
             st.error(as_text(error, 500))
 
+if is_asking:
+    st.stop()
 now = draft()
 if now is None:
-    st.info("Upload a table, or pick a data set, to begin.")
+    show_what_to_bring()
     st.stop()
 
-st.subheader("The table")
+st.subheader("The table", anchor=False)
 st.caption(f"{as_text(now.source)}: {now.rows:,} rows, {now.first.shape[1]} columns. The first rows:")
 st.dataframe(now.first, hide_index=True, height=210)
+rename_columns(now)
 
-st.subheader("What the columns are for")
-roles = edit_roles(now)
-if roles is None:
-    st.button("Continue", disabled=True)
-    st.stop()
-validation = check(now, roles)
-if validation.roles is not None:
-    show_sizes(now, validation.roles)
-show_findings(validation.findings)
-usable = validation.is_usable
+st.subheader("What the columns are for", anchor=False)
+suggestion = suggested(now)
+columns = roles_in_hand(now, suggestion)
+roles = edit_roles(now, suggestion, columns)
+validation = None if roles is None else check(now, roles)
+if roles is not None:
+    keep_in_store(dataclasses.replace(now, roles=roles))
+if validation is not None:
+    if validation.roles is not None:
+        show_sizes(now, validation.roles)
+    show_findings(now, validation.findings)
+st.subheader("All columns", anchor=False)
+st.caption("Suggested by names and contents; change a role by a click on it. What is ignored takes no part.")
+show_columns(now, columns, suggestion, () if validation is None else validation.findings)
+usable = validation is not None and validation.is_usable
 if st.button("Continue", type="primary", disabled=not usable, help="Choose settings and start the audit."):
     keep(dataclasses.replace(now, roles=roles))
     st.query_params.pop("audit", None)

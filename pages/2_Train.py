@@ -6,17 +6,17 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import start
+from cfad_core.apps.dashboard.estimates import show_estimate
 from cfad_core.apps.dashboard.planning import plan_instead, show_plan, start_planned
 from cfad_core.apps.dashboard.progress import finished_view, watch
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.settings import settings
-from cfad_core.apps.dashboard.state import draft
+from cfad_core.apps.dashboard.state import draft, forget_in_store, is_kept
 from cfad_core.apps.dashboard.waiting import answer_again, show_waiting
 from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
 
 frame.open_page("Train")
-st.title("Train")
 audit = frame.current_audit()
 if audit is not None:
     record = frame.record_or_stop(audit)
@@ -46,11 +46,17 @@ st.caption(
     + (f"anomaly: {as_text(now.roles.label)} is {as_text(now.roles.anomaly)}" if now.roles.label else "no labels")
 )
 name, config = settings(now)
-st.caption("Nothing is kept before the audit is started; from then on it is safe, whatever happens to this page.")
+if config is not None:
+    show_estimate(now, config)
+if is_kept():
+    st.caption("The table and what its columns are for are kept for a week: this page's address brings them back.")
+else:
+    st.caption("This table is too large to be kept before the audit is started: a reload of this page loses it.")
 begin, instead = st.columns([1, 2], gap="large")
 if begin.button("Start the audit", type="primary", disabled=config is None) and config is not None:
     try:
         frame.choose_audit(start(now, config, name))
+        forget_in_store()
     except CfadError as error:
         st.error(as_text(error, 500))
         st.stop()

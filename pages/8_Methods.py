@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.charts import TRADEOFF, show_chart
 from cfad_core.apps.dashboard.comparison import (
     any_waits,
     missing,
@@ -15,9 +16,8 @@ from cfad_core.apps.dashboard.comparison import (
     variants,
 )
 from cfad_core.apps.dashboard.drafts import again
-from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.history_view import show_history
-from cfad_core.apps.dashboard.method_choice import choose_ranks, in_order, tick_methods, unranked
+from cfad_core.apps.dashboard.method_choice import choose_ranks, explain_methods, in_order, tick_methods, unranked
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
 from cfad_core.apps.dashboard.services import store
@@ -26,7 +26,7 @@ from cfad_core.apps.dashboard.views import choose_view, compared_by
 from cfad_core.audit.drawing import tradeoff
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.markdown import as_text
-from cfad_core.detectors.registry import METHODS, help_of, label_of, look_of, plain_methods
+from cfad_core.detectors.registry import METHODS, look_of, plain_methods
 from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
 from cfad_core.paper.report import SETTING_NAMES
 from cfad_core.runs.model import AuditRecord
@@ -42,16 +42,16 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
     else:
         show_metrics(seen, ticked)
         st.caption(
-            f"{seen.judged_people:,} people judged, threshold at the {as_text(result.threshold_rule)}; "
+            f"{seen.judged_people:,} people judged, threshold: {as_text(result.threshold_rule)}; "
             "the best of each column is bold."
         )
         if differences := improvement_lines(seen, ticked):
             st.markdown("\n".join(f"- {as_text(line, 400)}" for line in differences))
         with_labels = result.people.is_anomaly is not None
         lines = {look_of(m): tradeoff(seen.report(m), with_labels=with_labels) for m in ticked}
-        st.plotly_chart(tradeoff_figure(lines, with_labels=with_labels), width="stretch", key="methods-tradeoff")
+        show_chart(tradeoff_figure(lines, with_labels=with_labels), "methods-tradeoff", TRADEOFF)
         better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
-        st.caption(f"Each point is a threshold; marks are the paper's quantiles. {better}")
+        st.caption(f"Each point is a threshold; marks: the paper's. {better} Those that flag too many are left out.")
     more_methods(record, result)
 
 
@@ -81,10 +81,10 @@ def over_seeds(record: AuditRecord, result: AuditResult) -> None:
     """How much of it is chance."""
     siblings = same_but_seed(record)
     if len(siblings) > 1:
-        st.plotly_chart(comparison_figure(spread(siblings)), width="stretch", key="spread")
+        show_chart(comparison_figure(spread(siblings)), "spread", "Each method over the audits with other seeds.")
         st.caption(
-            f"{len(siblings)} audits of this table that differ by their seed alone{compared_by(result)}; bars are one "
-            "standard deviation."
+            f"{len(siblings)} audits of this table that differ by their seed alone, the number that starts all "
+            f"that is random{compared_by(result)}. Bars are one standard deviation: two of three audits lie within."
         )
     else:
         st.caption("Run this audit with other seeds as well, and their mean and spread will appear here.")
@@ -109,8 +109,11 @@ def sensitivity(audit: str, *, polling: bool) -> None:
     done = {value: other for value, other in found.items() if other.status == "done"}
     if len(done) > 1:
         values, lines = variant_lines(done)
-        st.plotly_chart(sensitivity_figure(SETTING_NAMES[setting], values, lines), width="stretch", key="sensitivity")
-        st.caption(f"CFAD at the {record.config.quantile:g} quantile; one audit for each value, all else the same.")
+        show_chart(sensitivity_figure(SETTING_NAMES[setting], values, lines), "sensitivity", "Metrics by the setting.")
+        st.caption(
+            "The tuned detector (CFAD), one audit for each value of the setting, all else the same. Flagged is whoever "
+            f"has a higher score than {100.0 * record.config.quantile:.4g} % of the people learned from."
+        )
     waiting = len(found) - len(done)
     if waiting:
         st.caption(f"{len(done)} of {len(found)} audits are done; the others are in the queue or running.")
@@ -125,10 +128,9 @@ def sensitivity(audit: str, *, polling: bool) -> None:
 
 
 frame.open_page("Methods")
-st.title("Methods")
 record, result = frame.finished_audit()
 here, over_time, seeds, settings, paper = st.tabs(
-    ["This audit", "Over time", "Over seeds", "Sensitivity", "The paper's experiments"]
+    ["This audit", "Over time", "How much is chance", "How much are settings", "The paper's experiments"]
 )
 with here:
     this_audit(record, result)
@@ -141,9 +143,8 @@ with settings:
         polling = any_waits(record)
         st.fragment(sensitivity, run_every=3.0 if polling else None)(record.id, polling=polling)
     else:
-        st.info("This audit has no CFAD, whose settings these are. Add it under *This audit*.")
+        st.info("Settings of the tuned detector (CFAD), which this audit does not have; add it under *This audit*.")
 with paper:
     show_paper_results(record.source)
 with st.expander("What the methods are"):
-    st.markdown("\n".join(f"- **{label_of(method)}**: {help_of(method)}" for method in plain_methods()))
-    st.markdown(f"Each of them can also be ranked within the groups. {HELP['rank within the group']}")
+    explain_methods()

@@ -36,7 +36,6 @@ def about(record: AuditRecord, result: AuditResult) -> str | None:
 
 
 frame.open_page("Report")
-st.title("Report")
 record, result = frame.finished_audit()
 record, is_readable = with_readable_statements(record)
 form, page = st.columns([2, 3], gap="large")
@@ -48,13 +47,15 @@ if statements is None:
     st.stop()
 template = team_template()
 try:
-    audit, _ = subject_of_saved(store(), record.id, method, result, record)
-    document = make_document(audit, statements, template)
+    first = " Justified paths are measured first." if statements.justified_paths else ""
+    with st.spinner(f"Making the report ...{first}"):
+        audit, _ = subject_of_saved(store(), record.id, method, result, record)
+        document = make_document(audit, statements, template)
 except CfadError as error:
     st.error(as_text(error, 500))
     st.stop()
 with page, st.container(key="report-preview"):
-    offer_files(audit, document)
+    offer_files(audit, document, record)
     st.iframe(html_report(document, interactive=False), height=_HEIGHT, alt="Preview of the report")
     st.caption(
         "A preview with what is typed on the left. *Present the summary* in its corner shows it full screen, with "
@@ -63,4 +64,4 @@ with page, st.container(key="report-preview"):
 st.subheader("Sign")
 offer_to_sign(audit, statements, template, saved=is_saved and is_readable)
 st.subheader("Signed reports")
-show_signed(record.id)
+show_signed(record)

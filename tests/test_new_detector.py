@@ -13,11 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 from cfad_core.apps.cli import main
+from cfad_core.audit.estimate import stages
 from cfad_core.audit.folder import load_audit, save_audit
-from cfad_core.audit.run import run_audit, stages
+from cfad_core.audit.run import run_audit
 from cfad_core.audit.scoring import score_rows
 from cfad_core.core.arrays import Floats
 from cfad_core.core.config import AuditConfig, DetectorConfig
+from cfad_core.core.cost import Cost
 from cfad_core.core.looks import Look
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.detectors.protocol import Fitting, State, Surroundings
@@ -71,10 +73,11 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = Method(
         Look("Centre", 7, "dot", "star"),
         "The distance from the mean of normal people.",
+        "the centre",
         module="centre",
         stage="centre",
         doing="Looking for the centre",
-        cost=1.0,
+        cost=Cost(1.0),
     )
     monkeypatch.setitem(METHODS, "centre", entry)
 
@@ -99,7 +102,7 @@ def test_it_is_audited_saved_and_scores_again(tmp_path: Path) -> None:
     assert text["config"]["methods"] == ["centre", "pca"]
     report = found.report("centre")
     assert text["methods"]["centre"]["metrics"]["flag_rate"] == report.metrics.flag_rate
-    assert " Centre, had they belonged to the other group" in text["methods"]["centre"]["verdict"]
+    assert " the centre, had they belonged to the other group" in text["methods"]["centre"]["verdict"]
     assert headline(found)["centre"]["changing_ratio"] == report.metrics.changing_ratio
 
     again, table = load_audit(tmp_path / "audit"), make_people(30, seed=1)
@@ -124,7 +127,7 @@ def test_commands_offer_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     make_people(300, seed=0).to_csv(tmp_path / "people.csv", index=False)
     asked = ["--sensitive", "group", "--label", "fraud", "--anomaly", "yes", "--methods", "centre", "--subsamples", "0"]
     assert main(["audit", str(tmp_path / "people.csv"), *asked, "--out", str(tmp_path / "audit")]) == 0
-    assert "Centre" in capsys.readouterr().out
+    assert "with the centre, had they belonged" in capsys.readouterr().out
     assert tuple(load_audit(tmp_path / "audit").scores) == ("centre",)
 
 

@@ -244,6 +244,10 @@ class Visitor:
             raise AssertionError(f"could not click {name!r}: {error}\n{self._shown()}") from None
         self.clicks += 1
 
+    def go(self, page: str) -> None:
+        """Open a page by the sidebar, where steps are numbered."""
+        self.click(re.compile(rf"^(\d+ · )?{re.escape(page)}$"), within="[data-testid=stSidebar]")
+
     def upload(self, path: Path, label: str | None = None) -> None:
         """Give a file to the page's uploader, or to the one with that label."""
         uploaders = self.page.get_by_test_id("stFileUploader")

@@ -148,7 +148,7 @@ def visit(page: str = "app.py", **query: str) -> AppTest:
 
 def said(app: AppTest) -> str:
     """Everything that a page says in words."""
-    kinds = ("title", "subheader", "markdown", "caption", "info", "warning", "error", "success")
+    kinds = ("title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "success")
     return "\n".join(str(element.value) for kind in kinds for element in getattr(app, kind))
 
 

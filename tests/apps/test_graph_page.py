@@ -48,7 +48,7 @@ REFUSED = [
 
 def test_what_is_uncertain_about_the_graph(done: tuple[str, str], home: Path) -> None:
     app = visit("3_Causal_graph.py", audit=done[0])
-    assert [tab.label for tab in app.tabs] == ["Graph", "Matrix", "Edges", "Uncertainty", "Edge by edge"]
+    assert [tab.label for tab in app.tabs] == ["Graph", "Paths", "Edges", "How certain", "Compare"]
     with Store(home) as store:
         result = store.result(done[0])
     stability = result.stability
@@ -171,7 +171,7 @@ def test_running_again_with_a_ready_graph(done: tuple[str, str], home: Path) -> 
 def test_a_ready_graph_can_be_added_to(done: tuple[str, str], home: Path) -> None:
     app = bring(visit("3_Causal_graph.py", audit=done[0]), "g.dot", "digraph { income -> debt; debt -> group }")
     assert "group affects nothing" in said(app)
-    app.toggle[0].set_value(False).run()
+    next(box for box in app.toggle if box.label.startswith("These are all")).set_value(False).run()
     assert app.multiselect[1].value == ["income → debt", "debt → group"]  # it says that group has causes
     press(app, "Run again with this knowledge")
     with Store(home) as store:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from cfad_core.apps.dashboard.column_roles import with_role
 from cfad_core.apps.dashboard.group_editor import BANDS, CUTS, ONE, TWO, attribute_in, cuts_in, facts_of, value_rows
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.data.attributes import Attribute, settle
@@ -198,8 +199,7 @@ def test_bands_of_about_the_same_size(home: Path) -> None:
 
 
 def test_two_sensitive_columns(home: Path) -> None:
-    app = data_page()
-    type_into(app, "role", {2: "sensitive"})
+    app = add_sensitive(data_page(), "age")
     assert [control.label for control in app.segmented_control] == ["Groups of age"]
     assert app.segmented_control[0].value == CUTS
     sizes = shown_sizes(app)
@@ -236,15 +236,57 @@ def test_what_was_said_of_one_sensitive_column_holds_of_two(home: Path) -> None:
     assert chosen(go(go(app), "2_Train.py"), "Nothing but").value == ["income"]
 
 
-def test_four_sensitive_columns_are_too_many(home: Path) -> None:
+def add_sensitive(app: AppTest, name: str) -> AppTest:
+    """A sensitive column beside the one that there is."""
+    press(app, "Add another sensitive column")
+    next(box for box in app.selectbox if box.label == "Second sensitive column").set_value(name).run()
+    assert not app.exception
+    return app
+
+
+def sensitive_now(app: AppTest) -> list[str]:
+    return [str(box.value) for box in app.selectbox if box.label.lower().endswith("sensitive column")]
+
+
+def test_the_role_of_the_sensitive_column_moves(home: Path) -> None:
     app = data_page()
-    type_into(app, "role", {0: "sensitive", 2: "sensitive"})
-    assert not button(app, "Continue").disabled
-    type_into(app, "role", {0: "sensitive", 2: "sensitive", 3: "sensitive"})
-    assert "At most 3 columns can be sensitive; now 4 are." in said(app)
-    assert button(app, "Continue").disabled
-    type_into(app, "role", {1: "feature"})
+    assert sensitive_now(app) == ["gender"]
+    type_into(app, "role", {2: "sensitive"})
+    assert sensitive_now(app) == ["age"]
+    assert "The role has moved: 'gender' is a feature again." in said(app).replace("\\", "")
+    next(box for box in app.selectbox if box.label == "Sensitive column").set_value("race").run()
+    assert sensitive_now(app) == ["race"]
+    assert "age" not in kept(app).sensitive_columns
+
+
+def test_a_fourth_sensitive_column_takes_the_place_of_the_last(home: Path) -> None:
+    app = add_sensitive(data_page(), "age")
+    type_into(app, "role", {0: "sensitive"})
+    assert sorted(sensitive_now(app)) == ["age", "gender", "race"]
+    type_into(app, "role", {3: "sensitive"})
+    assert len(sensitive_now(app)) == 3
+    assert not button(app, "Continue").disabled or "is left besides" in said(app)
+    for _ in range(3):
+        next(box for box in app.selectbox if box.label.lower().endswith("sensitive column")).set_value("none").run()
     assert "Choose the sensitive column" in said(app)
+    assert button(app, "Continue").disabled
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "after"),
+    [
+        ("sensitive feature label", (1, "sensitive", False), "feature sensitive label"),
+        ("sensitive feature label", (1, "sensitive", True), "sensitive sensitive label"),
+        ("sensitive feature label", (1, "label", False), "sensitive label feature"),
+        ("sensitive feature label", (2, "sensitive", False), "feature feature sensitive"),
+        ("sensitive sensitive sensitive feature", (3, "sensitive", True), "sensitive sensitive feature sensitive"),
+        ("ignore feature", (1, "ignore", False), "ignore ignore"),
+    ],
+)
+def test_roles_move(before: str, change: tuple[int, str, bool], after: str) -> None:
+    roles = {f"c{place}": role for place, role in enumerate(before.split())}
+    place, role, beside = change
+    assert list(with_role(roles, f"c{place}", role, beside=beside).values()) == after.split()
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ def test_without_labels_there_are_two_metrics(done: tuple[str, str]) -> None:
     assert not app.exception, app.exception
     assert app.selectbox(key=f"metric-{done[1]}").options == ["flagged", "above median"]
     assert list(table_with(app, "above median").columns) == ["people", "flagged", "above median"]
-    assert [link.proto.label[:31] for link in app.get("page_link")] == ["The uncertainty was not measured"[:31]]
+    assert [link.proto.label[:31] for link in app.main.get("page_link")] == ["The uncertainty was not measured"[:31]]
 
 
 def test_the_saved_threshold_is_used(several: tuple[str, str], home: Path) -> None:
@@ -174,7 +174,7 @@ def test_groups_are_compared_with_a_reference(home: Path) -> None:
     pairs = table_with(app, "had they been")
     assert {"north"} <= {*pairs["had they been"]}
     assert len(pairs) == 4
-    assert "The uncertainty was not measured" in app.get("page_link")[0].proto.label
+    assert "The uncertainty was not measured" in app.main.get("page_link")[0].proto.label
 
 
 @pytest.mark.slow

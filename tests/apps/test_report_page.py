@@ -58,7 +58,7 @@ def signed_files(audit: str, version: int) -> dict[str, bytes]:
 
 
 def test_typed_previewed_saved_and_signed_twice(done: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cfad_core.report.pdf.pdf_report", quick_pdf)
+    monkeypatch.setattr("cfad_core.report.making.pdf_report", quick_pdf)
     audit = done[1]
     app = visit(PAGE, audit=audit)
     assert "Saved with the audit: 0 of 23 statements" in said(app)
@@ -226,7 +226,7 @@ def test_a_damaged_threshold_is_explained_and_the_audits_own_is_reported(done: t
     assert not app.exception
     assert not app.error
     assert "The audit's own threshold is shown." in app.warning[0].value
-    assert "quantile 0.95 of training scores" in preview(app)
+    assert "the score that 5 % of the people learned from exceed" in preview(app)
 
 
 def test_another_detector_and_two_audits(done: tuple[str, str]) -> None:

@@ -91,8 +91,9 @@ def test_pages_with_results_lead_there(page: str, waiting: str) -> None:
 
 
 def test_lists_say_that_it_waits(waiting: str) -> None:
-    app = visit()
+    app = visit("10_Saved_audits.py")
     assert app.dataframe[0].value["status"].tolist() == ["waiting for scores"]
+    assert "waits for the scores of a detector" in said(visit())  # its card on the first page
 
 
 @pytest.mark.slow
@@ -110,7 +111,7 @@ def test_scores_are_uploaded_confirmed_and_audited(sign: float, meaning: str, wa
     assert (result.asked.high_means, result.asked.door) == (meaning, "file")
     app = visit("2_Train.py", audit=waiting)
     assert "The audit is done" in said(app)
-    assert "theirs" in said(app)
+    assert "theirs" in said(visit("Findings.py", audit=waiting))
     for page in RESULT_PAGES:
         shown = visit(page, audit=waiting)
         assert not shown.exception, page
@@ -226,13 +227,16 @@ def test_a_column_of_scores_is_a_role(home: Path) -> None:
     assert record.config.asked is not None
 
 
-def test_two_columns_of_scores_are_one_too_many(home: Path) -> None:
+def test_one_column_holds_the_scores_and_the_last_choice_counts(home: Path) -> None:
     app = visit()
     press(app, "Try the sample table")
-    roles = app.dataframe[1].value["column"].tolist()
-    places = [roles.index(name) for name in ("claim_amount", "insured_value")]
-    app = type_into(app, "role", dict.fromkeys(places, "score"))
-    assert "One column can hold the scores of your detector; now 2 are to." in said(app)
+    roles = next(table.value for table in app.dataframe if "role" in table.value)["column"].tolist()
+    for name in ("claim_amount", "insured_value"):
+        type_into(app, "role", {roles.index(name): "score"})
+    press(app, "Continue")
+    kept = app.session_state["draft"].roles
+    assert kept.score == "insured_value"
+    assert "claim_amount" in kept.features(app.session_state["draft"].table)
 
 
 @pytest.mark.slow

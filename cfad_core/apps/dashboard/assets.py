@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from cfad_core.core.site import SITE
 
-ROOT = Path(__file__).resolve().parents[3]
-ASSETS = ROOT / "assets"
+ASSETS = SITE / "assets"
+HOW = str(ASSETS / "how.svg")
+HOW_WORDS = (
+    "A person and their twin, the same person in the other group, both go to the detector. It gives each a score; "
+    "beyond the threshold somebody is flagged. If only one of the two is, the outcome changes."
+)

@@ -38,12 +38,12 @@ def offer_downloads(record: AuditRecord) -> None:
         ("Twins (CSV)", "twins.csv", "text/csv", lambda: csv_file(_twins(record, result))),
         ("Graph (GraphML)", "graph.graphml", "application/xml", lambda: graph_file(result, ".graphml")),
         ("Graph (JSON)", "graph.json", "application/json", lambda: _graph_json(result)),
-        ("Whole audit (zip)", "audit.zip", "application/zip", lambda: _zip(record)),
+        ("Whole audit (zip)", "whole.zip", "application/zip", lambda: _zip(record)),
     ]
     for start in range(0, len(files), 3):
         for place, (label, name, mime, make) in zip(st.columns(3), files[start : start + 3], strict=True):
             place.download_button(
-                label, make, f"{record.id}-{name}", mime, key=f"{record.id}-{name}", width="stretch", on_click="ignore"
+                label, make, record.file(name), mime, key=f"{record.id}-{name}", width="stretch", on_click="ignore"
             )
     st.caption(
         "Flags are those at the saved threshold, if there is one; *change* is how likely the outcome changes, by the "

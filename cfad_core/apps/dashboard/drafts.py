@@ -13,20 +13,15 @@ from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError
 from cfad_core.data.readers import read_table
-from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sets.demo import ROLES, generate_demo
 from cfad_core.data.sets.public import FILES, fetch, load_adult, load_compas, load_german, state
-from cfad_core.data.sets.synthetic import generate_synthetic
 from cfad_core.data.tables import Tables
+from cfad_core.runs.recording import SOURCE
 
 
 def demo_draft() -> Draft:
-    """Invented people whose true counterfactuals are known and judge the audit."""
-    data = generate_synthetic(0)
-    return Draft(
-        Tables.of(data.train, data.test, data.test_counterfactual),
-        source="synthetic people",
-        roles=ColumnRoles("S", groups=("-1", "1"), label="label", anomaly="1"),
-    )
+    """Invented taxpayers whose true twins are known, and kept from the audit."""
+    return Draft(generate_demo(), source=SOURCE, roles=ROLES)
 
 
 def sample_draft() -> Draft:
@@ -42,7 +37,7 @@ def _public(load: Callable[[], pd.DataFrame], source: str) -> Draft:
 
 BUILT_IN: dict[str, Callable[[], Draft]] = {
     "Sample: insurance claims": sample_draft,
-    "Synthetic, with known counterfactuals": demo_draft,
+    "Demo: invented taxpayers, whose true twins are known": demo_draft,
     "Adult (income, 1994)": lambda: _public(load_adult, "Adult"),
     "COMPAS (recidivism, 2016)": lambda: _public(load_compas, "COMPAS"),
     "German credit": lambda: _public(load_german, "German credit"),

@@ -8,21 +8,32 @@ from datetime import datetime
 
 import streamlit as st
 
-from cfad_core.apps.dashboard.assets import ASSETS
+from cfad_core.apps.dashboard.demo import open_demo
 from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.empty import show_promise
 from cfad_core.apps.dashboard.services import result_of, store
+from cfad_core.apps.dashboard.site import DATA as DATA
+from cfad_core.apps.dashboard.site import DENSITIES as DENSITIES
+from cfad_core.apps.dashboard.site import FINDINGS as FINDINGS
+from cfad_core.apps.dashboard.site import GRAPH as GRAPH
+from cfad_core.apps.dashboard.site import GROUPS as GROUPS
+from cfad_core.apps.dashboard.site import HOME as HOME
+from cfad_core.apps.dashboard.site import METHODS_PAGE as METHODS_PAGE
+from cfad_core.apps.dashboard.site import PEOPLE as PEOPLE
+from cfad_core.apps.dashboard.site import REPORT as REPORT
+from cfad_core.apps.dashboard.site import SAVED as SAVED
+from cfad_core.apps.dashboard.site import THRESHOLD as THRESHOLD
+from cfad_core.apps.dashboard.site import TRAIN as TRAIN
+from cfad_core.apps.dashboard.site import current_page
+from cfad_core.apps.dashboard.site import open_page as open_page
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError, InvalidArtifactError
-from cfad_core.core.formats import duration, listed
+from cfad_core.core.formats import listed
 from cfad_core.core.markdown import as_text
 from cfad_core.data.attributes import Attribute
+from cfad_core.runs.forecast import time_left
 from cfad_core.runs.model import AuditRecord, Status
-
-HOME, DATA, TRAIN = "app.py", "pages/1_Data.py", "pages/2_Train.py"
-GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
-THRESHOLD, GROUPS = "pages/6_Threshold.py", "pages/7_Groups.py"
-METHODS_PAGE, REPORT, SAVED = "pages/8_Methods.py", "pages/9_Report.py", "pages/10_Saved_audits.py"
 
 STATUS_WORDS: dict[Status, str] = {
     "planned": "is planned and not started",
@@ -35,21 +46,9 @@ STATUS_WORDS: dict[Status, str] = {
     "interrupted": "was interrupted",
 }
 STATUS_NAMES: dict[Status, str] = {"waiting": "waiting for scores"}  # where the word alone says too little
-VIEW = "groups"  # in the address: which groups the page is about
+VIEW, PERSON, METHOD = "groups", "person", "method"  # in the address: what of the audit a page is about
 _LISTED = 50
 _NAMED = 6  # groups of an attribute
-
-
-def open_page(title: str) -> None:
-    """First call of every page."""
-    st.set_page_config(page_title=f"{title} · CFAD", page_icon=str(ASSETS / "icon.png"), layout="wide")
-    st.logo(str(ASSETS / "logo.svg"), size="large")
-    st.html(ASSETS / "style.css")
-    try:
-        store()
-    except CfadError as error:
-        st.error(f"The store of audits cannot be opened. {as_text(error)}")
-        st.stop()
 
 
 def current_audit() -> str | None:
@@ -64,7 +63,8 @@ def choose_audit(audit: str) -> None:
     """Make an audit the one that pages are about."""
     st.session_state["audit"] = audit
     if st.query_params.get("audit") != audit:
-        st.query_params.pop(VIEW, None)  # another audit's groups
+        for part in (VIEW, PERSON, METHOD):  # of another audit
+            st.query_params.pop(part, None)
         st.query_params["audit"] = audit
 
 
@@ -73,8 +73,9 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
     _audit_picker()
     audit = current_audit()
     if audit is None:
-        st.info("There is no audit to show yet.")
-        st.page_link(HOME, label="Start one")
+        if show_promise(current_page()):
+            choose_audit(open_demo())
+            st.rerun()
         st.stop()
     record = record_or_stop(audit)
     if record.status != "done":
@@ -159,7 +160,7 @@ def show_state(record: AuditRecord) -> None:
         st.page_link(TRAIN, label="See the plan, and start it")
         return
     if record.status in ("queued", "running"):
-        left = f" About {duration(record.seconds_left)} left." if record.seconds_left else ""
+        left = f" {time_left(record).capitalize()}." if time_left(record) else ""
         st.info(f"{name}{left} Its results will be here.")
         st.page_link(TRAIN, label="Watch it")
         return

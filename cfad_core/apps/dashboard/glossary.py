@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-_FILE = Path(__file__).resolve().parents[3] / "docs" / "GLOSSARY.md"
+from cfad_core.core.site import SITE
+
+_FILE = SITE / "docs" / "GLOSSARY.md"
 
 
 def read_terms(text: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.views import looked_at, reached
@@ -69,7 +70,7 @@ def weakest_shown(result: AuditResult, key: str) -> float:
     """The slider that hides weak edges: the strength below which they are hidden."""
     strongest = float(np.abs(result.model.strengths()[1]).max(initial=0.0))
     highest = 1.0 if isinstance(result.model, StructuralModel) or strongest == 0.0 else strongest
-    label = "Hide edges weaker than this strength"
+    label = "Hide arrows weaker than"
     return float(st.slider(label, 0.0, highest, 0.0, highest / 20.0, key=key, help=HELP["strength"]))
 
 
@@ -102,7 +103,11 @@ def in_subsamples(result: AuditResult, stability: Stability) -> None:
         st.info(
             f"{_GIVEN} All subsamples have the same edges, of other strengths: whether they are true was not examined."
         )
-    st.plotly_chart(reach_figure(stability.reach, affected, graphs), width="stretch", key="reach")
+    show_chart(
+        reach_figure(stability.reach, affected, graphs),
+        "reach",
+        "In how many subsamples the sensitive attribute reaches each variable.",
+    )
     seen = {0: "Every subsample shows", graphs: "No subsample shows"}.get(blind, f"{blind} of {graphs} do not show")
     rest = len(stability.reach) - MOST_BARS
     st.caption(
@@ -162,7 +167,7 @@ def edge_by_edge(record: AuditRecord, result: AuditResult, cuts: EdgeCuts) -> No
     st.markdown(_carried(cuts, method, ratio))
     if carried is None or ratio is None:
         return
-    st.plotly_chart(edge_cuts_figure(cuts.edges, carried), width="stretch", key="what-if")
+    show_chart(edge_cuts_figure(cuts.edges, carried), "what-if", "How much of the change each edge carries.")
     st.caption(
         "How much of the change would be gone, if one edge carried nothing and all others did. Edges of one path carry "
         f"the same change, so shares need not add up. Compared on one twin each of {cuts.people:,} people, at the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.group_tables import (
@@ -68,7 +69,7 @@ def show_groups_page(record: AuditRecord, result: AuditResult, report: GroupRepo
     if pairs is not None:
         _pairs_table(result, pairs)
     found, own = result.slices.get(report.method), report.report.threshold
-    name = f"{record.id}-{report.method}"
+    name = record.file(f"{report.method}-slices.csv")
     show_slices(found, report.comparison.name, name, is_own_threshold=threshold == own)
     _downloads(record, report, metrics, pairs, both)
 
@@ -102,7 +103,7 @@ def _two_groups(table: PairTable) -> None:
 
 def _matrix(result: AuditResult, table: PairTable) -> None:
     with kept_here("matrix", result):
-        st.plotly_chart(pairs_figure(table), width="stretch", key="pairs")
+        show_chart(pairs_figure(table), "pairs", "Between which groups outcomes change, a cell for each pair.")
     any_other = table.any_other
     ends = "" if any_other.interval is None else f" ({span(any_other.interval)})"
     every = len(table.names) * (len(table.names) - 1)
@@ -130,7 +131,7 @@ def _bars(record: AuditRecord, result: AuditResult, report: GroupReport, metrics
     people = report.report.curves.people
     overall = evaluate_group(people, metrics.threshold, people.median)[metric]
     with kept_here("bars", result):
-        st.plotly_chart(group_bars_figure(metrics, metric, overall), width="stretch", key="bars")
+        show_chart(group_bars_figure(metrics, metric, overall), "bars", "One metric of each group.")
     about = GROUP_METRICS[metric]
     st.caption(
         f"{about.help} Whiskers: 90 % interval; dashed: all people. If they differ: {about.difference}",
@@ -208,7 +209,7 @@ def _downloads(
         column.download_button(
             f"{label} (CSV)",
             csv_file(table),
-            f"{record.id}-{report.method}-{name}.csv",
+            record.file(f"{report.method}-{name}.csv"),
             "text/csv",
             key=f"{name}-{place}",
             width="stretch",

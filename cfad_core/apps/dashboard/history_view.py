@@ -9,6 +9,7 @@ from datetime import time as clock
 import pandas as pd
 import streamlit as st
 
+from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
@@ -53,7 +54,7 @@ def _show_batches(record: AuditRecord, result: AuditResult, batches: Sequence[Ba
     comparison = _choose_comparison(record, result)
     method = choose_method(result, f"history-method-{record.id}")
     moments = [_own(record, result, comparison, method), *(_moment(one, comparison, method) for one in batches)]
-    st.plotly_chart(history_figure(moments), width="stretch", key="history")
+    show_chart(history_figure(moments), "history", "The batches over time.")
     st.caption(
         "At the audit's own threshold, by the same causal models as in the audit; whiskers are the interval. "
         "A cross: the causal model does not fit the batch, and its number is not reliable."
@@ -66,7 +67,7 @@ def _show_batches(record: AuditRecord, result: AuditResult, batches: Sequence[Ba
     for remark in remarks:
         st.caption(as_text(remark, _LONGEST))
     files = csv_file(history_table(batches))
-    name = f"{record.id}-history.csv"
+    name = record.file("history.csv")
     st.download_button("Batches (CSV)", files, name, "text/csv", key=name, on_click="ignore")
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.causes import choose_causes, choose_order, suggested_places, tiers_of
-from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.graph_edits import brought, run_again, typed
 from cfad_core.apps.dashboard.state import at_first
 from cfad_core.audit.result import AuditResult
+from cfad_core.causal.edits import says_the_same
 from cfad_core.causal.exchange import (
     FORMATS,
     MOST_BYTES,
@@ -132,33 +132,26 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
     """Say what cannot be, or must be, or bring a file; then run the audit again as a child of this one."""
     st.subheader("You know better?")
     st.caption(
-        "Say what cannot be, or must be, and run the audit again; it becomes a new audit that names this one as its "
-        "parent."
+        "Say what cannot be, or must be, in the picture or here, and run the audit again; it becomes a new audit that "
+        "names this one as its parent."
     )
     variables, sensitive = result.model.strengths()[0], result.model.attributes
     choices = st.container()
     arrived = f"knowledge-{record.id}" not in st.session_state
     upload = upload_knowledge(variables, sensitive, f"knowledge-{record.id}")
-    key = f"known-{record.id}-{upload.mark}"
-    latest = st.session_state.get(key, upload.knowledge or record.config.knowledge)
+    edits = brought(record, upload.knowledge, upload.mark)
+    key = f"known-{record.id}-{edits.version}"
     with choices:
-        new = _choose(at_first(key, latest, arrived=arrived), variables, sensitive, edges, key)
-    st.session_state[key] = new
+        new = _choose(at_first(key, edits.history.now, arrived=arrived), variables, sensitive, edges, key)
+    typed(record, new)
     run, take, _ = st.columns([1, 1, 1])
-    same = new == record.config.knowledge
+    same = says_the_same(new, record.config.knowledge)
     if run.button("Run again with this knowledge", disabled=same or upload.refused, width="stretch"):
-        try:
-            allowed_edges(variables, sensitive, new)
-            config = record.config.replace(knowledge=new)
-            frame.choose_audit(again(record.id, config, f"{record.name} (other graph)"))
-        except CfadError as error:
-            st.error(as_text(error, _LONGEST))
-        else:
-            st.switch_page(frame.TRAIN)
+        run_again(record, result, new)
     take.download_button(
         "Download this knowledge (JSON)",
         knowledge_to_json(new),
-        f"{record.id}-knowledge.json",
+        record.file("knowledge.json"),
         "application/json",
         on_click="ignore",
         width="stretch",
@@ -236,7 +229,7 @@ def offer_graph(record: AuditRecord, result: AuditResult) -> None:
         place.download_button(
             f"Graph ({_NAMES[suffix]})",
             content,
-            f"{record.id}-graph{suffix}",
+            record.file(f"graph{suffix}"),
             _MIME[suffix],
             key=f"{record.id}-graph{suffix}",
             on_click="ignore",

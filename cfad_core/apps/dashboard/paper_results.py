@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard.assets import ASSETS
+from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import duration
 from cfad_core.core.markdown import as_text
@@ -78,7 +79,11 @@ def _tradeoff(found: Reproduction, dataset: str) -> None:
         required=True,
         key=f"paper-judge-{dataset}",
     )
-    st.plotly_chart(tradeoff(found, dataset, judge), width="stretch", key="paper-tradeoff")
+    show_chart(
+        tradeoff(found, dataset, judge),
+        "paper-tradeoff",
+        "How often outcomes change against how well anomalies are recognised, and the paper's points.",
+    )
     st.caption(
         f"Marks along a line: the quantiles {PAPER_QUANTILES[0]:g} (right) to {PAPER_QUANTILES[-1]:g} (left). Left and "
         f"up is better. Hollow: the paper's point. {standing_along(found, dataset, judge or JUDGED[dataset])}"
@@ -116,10 +121,12 @@ def _table(found: Reproduction, dataset: str) -> None:
 def _real_only(found: Reproduction, dataset: str) -> None:
     graph, spread = st.columns(2, gap="large")
     with graph:
-        st.plotly_chart(learned_graph(found, dataset), width="stretch", key="paper-graph")
+        show_chart(learned_graph(found, dataset), "paper-graph", "The learned causal graph.")
         st.caption("The learned causal graph (seed 0).")
     with spread:
-        st.plotly_chart(densities(found, dataset), width="stretch", key="paper-densities")
+        show_chart(
+            densities(found, dataset), "paper-densities", "How scores are spread in each group, and among its twins."
+        )
         st.caption("Scores of each group and, dashed, of its twins (seed 0): AE against CFAD.")
 
 
@@ -130,16 +137,20 @@ def _original(found: Reproduction, dataset: str, method: str) -> str:
 
 
 def _synthetic_only(found: Reproduction, dataset: str) -> None:
-    st.plotly_chart(adjacency(found, dataset), width="stretch", key="paper-adjacency")
+    show_chart(adjacency(found, dataset), "paper-adjacency", "The edges of the true graph and of the learned one.")
     st.caption("The true graph and the learned one (seed 0); what only one of them has is marked.")
     if dataset != "synthetic":
         return  # the other experiments are on the chosen worlds
-    st.plotly_chart(generation(found), width="stretch", key="paper-generation")
+    show_chart(generation(found), "paper-generation", "How far generated rows are from the true ones.")
     st.caption(
         "How far generated rows are from the true ones. Factual: what the equations expect, without a person's noise, "
         "so even the truth is not at 0. Counterfactual: twins, by abduction, action, prediction."
     )
     for place, setting in zip(st.columns(2, gap="large"), SETTING_NAMES, strict=True):
         with place:
-            st.plotly_chart(sensitivity_picture(found, setting), width="stretch", key=f"paper-{setting}")
+            show_chart(
+                sensitivity_picture(found, setting),
+                f"paper-{setting}",
+                f"What another value of the {SETTING_NAMES[setting]} does.",
+            )
             st.caption(f"CFAD by the {SETTING_NAMES[setting]}, mean and standard deviation over the seeds.")

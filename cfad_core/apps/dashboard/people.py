@@ -19,40 +19,75 @@ from cfad_core.data.tables import safe_for_spreadsheets
 from cfad_core.detectors.registry import METHODS, label_of
 from cfad_core.evaluation.plausibility import Plausibility
 
-CHANGES, IMPLAUSIBLE = "whose outcome may change", "whose twin is implausible"
+CHANGES, ONLY_PERSON, ONLY_TWIN = "outcome may change", "flagged only as they are", "flagged only as their twin"
+MOVES, IMPLAUSIBLE, ALL = "score changes most", "twin is implausible", "everybody"
 _LISTED = 1000
 
 
-def list_people(
-    result: AuditResult, method: str, threshold: float, choice: str
-) -> tuple[NDArray[np.intp], pd.DataFrame]:
-    """The people of a choice, and a table of them: those first whose outcome is likeliest to change, or score does."""
-    scores, report, view = result.scores[method], result.report(method), view_of(result)
-    here = scores.factual > threshold
-    likely = report.change_probability(threshold)
+@dataclass(frozen=True)
+class Wanted:
+    """Which people are listed.
+
+    Attributes
+    ----------
+    choice : what is special about them
+    group : theirs; None: any
+    least : how likely their outcome changes, at least
+    """
+
+    choice: str = CHANGES
+    group: str | None = None
+    least: float = 0.0
+
+
+def choices_for(result: AuditResult) -> list[str]:
+    """What may be chosen about the people of an audit."""
+    implausible = [IMPLAUSIBLE] if result.stability is not None else []
+    return [CHANGES, ONLY_PERSON, ONLY_TWIN, MOVES, *implausible, ALL]
+
+
+def order_words(choice: str) -> str:
+    """In which order the people of a choice are listed."""
+    if choice in (CHANGES, ONLY_PERSON, ONLY_TWIN):
+        return "those whose outcome is most likely to change first"
+    return "in the table's order" if choice == ALL else "those whose score changes most first"
+
+
+def wanted_people(result: AuditResult, method: str, threshold: float, wanted: Wanted) -> NDArray[np.intp]:
+    """The positions of the people of a choice: those first whose outcome is likeliest to change, or score does."""
+    scores, view = result.scores[method], view_of(result)
+    here, likely = scores.factual > threshold, result.report(method).change_probability(threshold)
     moves = np.abs(scores.twins - scores.factual).max(axis=0)
-    wanted = np.arange(len(here))
-    if choice == CHANGES:
-        wanted = np.flatnonzero(likely > 0.0)
-        wanted = wanted[np.lexsort((-moves[wanted], -likely[wanted]))]
-    elif choice == IMPLAUSIBLE and result.stability is not None:
-        wanted = np.flatnonzero(result.stability.plausibility.far)
-    if choice not in ("all", CHANGES):
-        wanted = wanted[np.argsort(-moves[wanted], kind="stable")]
-    wanted = wanted[:_LISTED]
+    changes = np.where(np.isnan(likely), ((scores.twins > threshold) != here).any(axis=0), likely > 0.0)
+    chosen = {CHANGES: changes, ONLY_PERSON: changes & here, ONLY_TWIN: changes & ~here}
+    if wanted.choice == IMPLAUSIBLE and result.stability is not None:
+        chosen[IMPLAUSIBLE] = result.stability.plausibility.far
+    kept = chosen.get(wanted.choice, np.ones(len(here), dtype=np.bool_))
+    if wanted.group in view.names:
+        kept = kept & (view.group == view.names.index(wanted.group))
+    if wanted.least > 0.0:
+        kept = kept & (np.nan_to_num(likely) >= wanted.least)
+    people = np.flatnonzero(kept)
+    if wanted.choice in (CHANGES, ONLY_PERSON, ONLY_TWIN):
+        return people[np.lexsort((-moves[people], -np.nan_to_num(likely[people])))]
+    return people if wanted.choice == ALL else people[np.argsort(-moves[people], kind="stable")]
+
+
+def people_shown(result: AuditResult, method: str, threshold: float, people: NDArray[np.intp]) -> pd.DataFrame:
+    """A table of some people: the first thousand of them."""
+    listed, scores, view = people[:_LISTED], result.scores[method], view_of(result)
     columns = {
-        "row": result.row_numbers[wanted],
-        view.comparison.name: np.array(view.names, dtype=object)[view.group[wanted]],
-        "outcome changes": 100.0 * likely[wanted],
-        "score": scores.factual[wanted],
+        "row": result.row_numbers[listed],
+        view.comparison.name: np.array(view.names, dtype=object)[view.group[listed]],
+        "outcome changes": 100.0 * result.report(method).change_probability(threshold)[listed],
+        "score": scores.factual[listed],
     }
-    columns |= _of_twins(result, method, threshold, wanted)
+    columns |= _of_twins(result, method, threshold, listed)
     if result.people.is_anomaly is not None:
-        columns["labelled anomaly"] = result.people.is_anomaly[wanted]
+        columns["labelled anomaly"] = result.people.is_anomaly[listed]
     if result.stability is not None:
-        marks = [_marks(result, result.stability.plausibility, int(person)) for person in wanted]
-        columns["the twin is"] = np.array(marks, dtype=object)
-    return wanted, pd.DataFrame(columns)
+        columns["the twin is"] = _marks(result, result.stability.plausibility, listed)
+    return pd.DataFrame(columns)
 
 
 def _of_twins(result: AuditResult, method: str, threshold: float, people: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
@@ -76,19 +111,24 @@ def _of_twins(result: AuditResult, method: str, threshold: float, people: NDArra
     }
 
 
-def _marks(result: AuditResult, twins: Plausibility, person: int) -> str:
-    """What is implausible about the twins of a person; of several, which."""
+def _marks(result: AuditResult, twins: Plausibility, people: NDArray[np.intp]) -> NDArray[np.object_]:
+    """What is implausible about the twins of some people (p,); of several, which."""
     marks = (
-        (twins.distance > twins.usual, "far from any real person"),
-        (twins.out_of_range, "out of range"),
-        (twins.between_levels, "between values"),
+        ((twins.distance > twins.usual)[:, people], "far from any real person"),
+        (twins.out_of_range[:, people], "out of range"),
+        (twins.between_levels[:, people], "between values"),
     )
-    found = ["; ".join(words for marked, words in marks if marked[k, person]) for k in range(len(twins.distance))]
-    if len(found) == 1:
-        return found[0]
-    twin_rows = result.people.encoded.some(np.array([person])).twins[:, 0]
-    named = dict(zip(groups_of(result, twin_rows), found, strict=True))
-    return "; ".join(f"{group}: {words}" for group, words in named.items() if words)
+    texts = np.full(len(people), "", dtype=object)
+    odd = np.flatnonzero(np.any([marked for marked, _ in marks], axis=(0, 1)))
+    rows = result.people.encoded.some(people[odd]).twins if len(twins.distance) > 1 and len(odd) else None
+    for place, k in enumerate(odd.tolist()):
+        found = ["; ".join(words for marked, words in marks if marked[move, k]) for move in range(len(twins.distance))]
+        if rows is None:
+            texts[k] = found[0]
+            continue
+        named = dict(zip(groups_of(result, rows[:, place]), found, strict=True))
+        texts[k] = "; ".join(f"{group}: {words}" for group, words in named.items() if words)
+    return texts
 
 
 def twin_warning(result: AuditResult, person: int) -> str:
@@ -113,43 +153,6 @@ def both_rows(result: AuditResult, person: int) -> tuple[Floats, Floats]:
     """The encoded rows (1, d) of a person and of the twin that is shown."""
     found = result.people.encoded.some(np.array([person]))
     return found.factual, found.twins[0]
-
-
-def side_by_side(result: AuditResult, table: pd.DataFrame, person: int) -> pd.DataFrame:
-    """Column by column: the person and their twin, in the table's own units."""
-    cells = table.iloc[[int(result.people.row[person])]].reset_index(drop=True)
-    x, twin = both_rows(result, person)
-    decoded = result.encoding.decode(twin, x, cells)
-    names = [*result.encoding.attribute_names, *(variable.name for variable in result.encoding.variables)]
-    pairs = [(cells[name].iloc[0], decoded.rows[name].iloc[0]) for name in names]
-    shown = [_shown(*pair) for pair in pairs]
-    return pd.DataFrame(
-        {
-            "column": names,
-            "the person": [before for before, _ in shown],
-            "the twin": [after for _, after in shown],
-            "note": ["clipped to what was seen" if name in decoded.clipped else "" for name in names],
-            "moved": [_differ(*pair) for pair in pairs],
-        }
-    )
-
-
-def _differ(before: object, after: object) -> bool:
-    if pd.isna(before) or pd.isna(after):  # type: ignore[call-overload]
-        return bool(pd.isna(before) != pd.isna(after))  # type: ignore[call-overload]
-    return str(before) != str(after) and before != after
-
-
-def _shown(before: object, after: object) -> tuple[str, str]:
-    """Two cells as text: numbers with six digits, or with as many as distinguish them."""
-    short = _text(before, 6), _text(after, 6)
-    return short if short[0] != short[1] or not _differ(before, after) else (_text(before, 17), _text(after, 17))
-
-
-def _text(cell: object, digits: int) -> str:
-    if pd.isna(cell):  # type: ignore[call-overload]
-        return ""
-    return f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell)
 
 
 def pair_file(result: AuditResult, table: pd.DataFrame, person: int) -> bytes:
@@ -201,12 +204,12 @@ def reasons_of(result: AuditResult, method: str, person: int) -> Reasons | None:
     return Reasons(explanation, np.array([name in moved_columns for name in explanation.variables], dtype=np.bool_))
 
 
-def raised_by(explanation: Explanation) -> str:
-    """What raised the person's score, in a line of Markdown."""
-    raised = as_text(explanation.reasons()[0], 400)
+def raised_by(explanation: Explanation, place: int = 0) -> str:
+    """What raised the score of one of the people that are explained, in a line of Markdown."""
+    raised = as_text(explanation.reasons()[place], 400)
     if raised:
         return f"Raised most by: {raised}"
-    if (explanation.parts[0] > 0.0).any():
+    if (explanation.parts[place] > 0.0).any():
         return f"Many columns raised this score a little, none of them by {percent(NOTICEABLE, 0)} or more."
     return "No column by itself raised this score."
 

@@ -13,6 +13,7 @@ from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError
+from cfad_core.core.formats import exceeded_by
 from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import label_of
 from cfad_core.runs.model import AuditRecord
@@ -74,6 +75,7 @@ def start_planned(record: AuditRecord) -> None:
 def _sealed_lines(record: AuditRecord) -> list[str]:
     roles, config = record.roles, record.config
     parts = {"table": "to learn from", "test": "of the people to judge", "test_counterfactual": "of their true twins"}
+    parts["truth"] = "of their true twins, which the audit does not see"
     methods = [label_of(name) for name in config.methods]
     methods += [] if config.asked is None else [config.asked.name]
     known = "none" if config.knowledge == type(config.knowledge)() else "as it was given"
@@ -83,7 +85,7 @@ def _sealed_lines(record: AuditRecord) -> list[str]:
         f"Label: {as_text(roles.label)} is {as_text(roles.anomaly)}" if roles.label else "No label",
         f"Columns left out: {as_text(', '.join(roles.ignore), 400) or 'none'}",
         f"Methods: {as_text(', '.join(methods), 400)}",
-        f"Threshold: the {config.quantile:g} quantile of training scores",
+        f"Threshold: {exceeded_by(config.quantile)}",
         f"Seed {config.seed}, {config.subsamples} subsamples, preset {config.preset}, domain knowledge: {known}",
         "All other settings",
     ]

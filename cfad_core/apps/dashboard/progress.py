@@ -5,32 +5,29 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard import frame, site
+from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.drafts import again
-from cfad_core.apps.dashboard.roles_editor import merge_alike
-from cfad_core.apps.dashboard.services import store
-from cfad_core.apps.dashboard.tables import show_metrics
-from cfad_core.apps.dashboard.uncertainty import choose_evidence, show_verdicts
-from cfad_core.apps.dashboard.views import choose_view, otherwise
+from cfad_core.apps.dashboard.services import store, workers
 from cfad_core.apps.dashboard.waiting import answer_again
-from cfad_core.audit.notices import OLDER_ENGINE
-from cfad_core.audit.run import stages
 from cfad_core.core.formats import duration
 from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import METHODS
 from cfad_core.figures import training_figure
+from cfad_core.runs.forecast import outlook_words, outlooks_of, stages_of, time_left
 from cfad_core.runs.model import AuditRecord, Report
 
 STAGE_NAMES: dict[str, str] = {
-    "discovery": "Learning the causal graph",
+    "preparation": "Reading and checking the table",
+    "discovery": "Learning what causes what",
     "refit": "Fitting the causal model",
-    "mechanisms": "Fitting a mechanism for each variable",
-    "judge: discovery": "Learning an independent judge's graph",
-    "judge: refit": "Fitting the judge's model",
+    "mechanisms": "Learning how each column follows from its causes",
+    "judge: discovery": "Learning a second causal model, to judge by",
+    "judge: refit": "Fitting that second model",
     **{method.stage: method.doing for method in METHODS.values() if method.stage is not None},
-    "subsample models": "Learning a causal model from each subsample",
-    "judging": "Making twins by other causal models",
+    "subsample models": "Learning causal models from halves of the rows",
+    "judging": "Scoring twins made by those other models",
     "evaluation": "Scoring everybody and their twins",
     "checks": "Testing the causal model",
     "slices": "Looking for subgroups that stand out",
@@ -46,15 +43,12 @@ def watch(audit: str) -> None:
         st.rerun()
     reports = store().reports(audit)
     if record.status == "queued":
-        waiting = [other.id for other in reversed(store().find(status="queued"))]
-        place = waiting.index(audit) + 1 if audit in waiting else 1
-        st.progress(0.0, text=f"In the queue, place {place}")
+        st.progress(0.0, text=_in_the_queue(audit))
     else:
-        left = f" · about {duration(record.seconds_left)} left" if record.seconds_left is not None else ""
-        name = STAGE_NAMES.get(record.stage, "Starting")
-        st.progress(min(1.0, record.progress), text=f"{name} · {record.progress:.0%}{left}")
-    stages, curves = st.columns([1, 2], gap="large")
-    with stages:
+        words = [STAGE_NAMES.get(record.stage, "Starting"), f"{record.progress:.0%}", time_left(record)]
+        st.progress(min(1.0, record.progress), text=" · ".join(word for word in words if word))
+    list_place, curves = st.columns([1, 2], gap="large")
+    with list_place:
         _stage_list(record, reports)
         stopping = record.cancel_requested
         if st.button("Cancelling ..." if stopping else "Cancel the audit", disabled=stopping, key=f"cancel-{audit}"):
@@ -62,95 +56,79 @@ def watch(audit: str) -> None:
             st.rerun(scope="fragment")
         st.caption("You can leave this page or close the browser; the audit goes on. Its address brings you back.")
     with curves:
-        _curve(
-            record,
-            reports,
-            "loss",
-            "loss",
-            "The loss of each stage. It levels off when the stage has learned what it can.",
-            log=False,
-        )
-        _curve(
-            record,
-            reports,
-            "h",
-            "acyclicity h",
-            "How far the graph is from having no cycles. It goes to zero.",
-            log=True,
-        )
+        _curves(record, reports)
 
 
-def _stages(record: AuditRecord) -> list[str]:
-    return list(stages(record.config, knows_truth="test_counterfactual" in record.tables))
+def _in_the_queue(audit: str) -> str:
+    found = outlooks_of(store(), workers()).get(audit)
+    return "In the queue" if found is None else f"In the queue, place {found.place} · {outlook_words(found)}"
 
 
 def _stage_list(record: AuditRecord, reports: list[Report]) -> None:
     seen = {report.stage: report for report in reports}
-    for stage in _stages(record):
+    for stage in stages_of(record):
+        name = STAGE_NAMES.get(stage, stage)
         if stage in seen:
             report = seen[stage]
             ended = stage != record.stage or report.step >= report.total
-            st.markdown(f"{'✓' if ended else '▸'} {STAGE_NAMES[stage]}")
+            st.markdown(f"{'✓' if ended else '▸'} {name}")
         else:
-            st.markdown(f":gray[○ {STAGE_NAMES[stage]}]")
+            st.markdown(f":gray[○ {name}]")
+
+
+def _curves(record: AuditRecord, reports: list[Report]) -> None:
+    """What the parts that learn have learned so far."""
+    _curve(
+        record,
+        reports,
+        "loss",
+        "what is still wrong",
+        "How wrong each part still is while it learns (its *loss*). Each line falls, then levels off: it has learned "
+        "what it can. Only its shape matters; lines of different parts cannot be compared.",
+        log=False,
+    )
+    _curve(
+        record,
+        reports,
+        "h",
+        "circles left",
+        "Nothing causes itself, so the arrows of the causal graph must not run in circles. This measures how much of "
+        "such circles is left while the graph is searched for; it ends near zero.",
+        log=True,
+    )
 
 
 def _curve(record: AuditRecord, reports: list[Report], key: str, name: str, reading: str, *, log: bool) -> None:
     series = {}
-    for stage in _stages(record):
+    for stage in stages_of(record):
         points = [
             (report.at, report.values[key]) for report in reports if report.stage == stage and key in report.values
         ]
         if len(points) > 1:
             at, values = np.array(points).T
-            series[STAGE_NAMES[stage]] = (at - reports[0].at, np.maximum(values, 1e-12) if log else values)
+            shown = np.maximum(values, 1e-12) if log else values
+            series[STAGE_NAMES.get(stage, stage)] = (at - reports[0].at, shown)
     if series:
-        st.plotly_chart(training_figure(series, name, log=log), width="stretch", key=f"curve-{key}")
+        show_chart(training_figure(series, name, log=log), f"curve-{key}", f"{name} during training.")
         st.caption(reading)
 
 
 def finished_view(record: AuditRecord) -> None:
-    """A finished audit: its headline, and the way on."""
+    """A finished audit: that it is done, and the way to its findings."""
     result = frame.result_or_stop(record)
     st.success(f"The audit is done. It took {duration(record.seconds)}.")
     frame.warn_of_older_engine(record, result)
-    _ways_on()
-    result = choose_view(record, result)
-    show_verdicts(result)
-    choose_evidence(result, f"evidence-{record.id}")
-    show_metrics(result)
-    judges = "their true twins" if result.people.truth is not None else "causal models that no detector knows"
-    st.caption(
-        f"{result.judged_people:,} people judged, threshold at the {as_text(result.threshold_rule)}. "
-        f"*outcome changes*: share of people whose outcome would change, {otherwise(result)}, by {judges}."
-    )
+    if st.button("See the findings", type="primary", key="to-findings"):
+        site.go(frame.FINDINGS)
     if result.asked is not None and store().has_questions(record.id):
         with st.expander(f"Other scores of {as_text(result.asked.name)}"):
             answer_again(record)
     with st.expander("Run it again"):
         run_with_seeds(record)
-    others = [finding for finding in result.findings if finding.code != OLDER_ENGINE]
-    for _, text in merge_alike([finding for finding in others if finding.severity == "warning"]):
-        st.warning(text)
     if st.button("Audit another table"):
         st.session_state.pop("audit", None)
         st.query_params.pop("audit", None)
         st.switch_page(frame.DATA)
-
-
-def _ways_on() -> None:
-    ways = (
-        (frame.GRAPH, "Causal graph"),
-        (frame.PEOPLE, "Counterfactuals"),
-        (frame.DENSITIES, "Score densities"),
-        (frame.THRESHOLD, "Threshold"),
-        (frame.GROUPS, "Groups"),
-        (frame.METHODS_PAGE, "Methods"),
-        (frame.REPORT, "Report"),
-    )
-    for place, (page, label) in zip(st.columns(len(ways)), ways, strict=True):
-        if place.button(label, key=f"to-{page}", width="stretch"):
-            st.switch_page(page)
 
 
 def run_with_seeds(record: AuditRecord) -> None:

@@ -20,6 +20,7 @@ from cfad_core.report.pdf import check_pdf
 from cfad_core.report.signing import sign_report
 from cfad_core.report.subject import Subject
 from cfad_core.report.template import FILE, Template, read_template
+from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.signed import Signature, altered, copy_folder
 
 LABELS: dict[Format, tuple[str, str]] = {
@@ -44,14 +45,14 @@ def team_template() -> Template | None:
         return None
 
 
-def offer_files(audit: Subject, document: Document) -> None:
+def offer_files(audit: Subject, document: Document, record: AuditRecord) -> None:
     """A button for each format; that of the PDF is grey where none can be made."""
     missing = _why_no_pdf()
     for place, (form, (label, mime)) in zip(st.columns(len(LABELS)), LABELS.items(), strict=True):
         place.download_button(
             label,
             _maker(document, form, audit.content),
-            f"{audit.id}-{FILES[form]}",
+            record.file(FILES[form]),
             mime,
             key=f"report-{audit.id}-{form}",
             width="stretch",
@@ -95,13 +96,13 @@ def offer_to_sign(audit: Subject, statements: Statements, template: Template | N
         st.caption("Save the statements first: a signed copy holds what is saved.")
 
 
-def show_signed(audit: str) -> None:
+def show_signed(record: AuditRecord) -> None:
     """Every signed copy, whether it is intact, and its files."""
-    found = store().signatures(audit)
+    found = store().signatures(record.id)
     if not found:
         st.caption("Nobody signed a report of this audit yet.")
         return
-    folder = store().folder(audit)
+    folder = store().folder(record.id)
     for signature in reversed(found):
         words, files = st.columns([2, 3], vertical_alignment="center")
         if signature.damage:
@@ -115,10 +116,10 @@ def show_signed(audit: str) -> None:
             words.error(f"Not as it was signed: {as_text(', '.join(wrong))}")
             continue
         with files:
-            _offer_copy(folder, audit, signature)
+            _offer_copy(folder, record, signature)
 
 
-def _offer_copy(folder: Path, audit: str, signature: Signature) -> None:
+def _offer_copy(folder: Path, record: AuditRecord, signature: Signature) -> None:
     copy = copy_folder(folder, signature.version)
     names = [name for name in FILES.values() if name in signature.files]
     for place, name in zip(st.columns(len(names)), names, strict=True):
@@ -126,9 +127,9 @@ def _offer_copy(folder: Path, audit: str, signature: Signature) -> None:
         place.download_button(
             name.partition(".")[0].replace("_", " ").capitalize() if suffix == ".md" else suffix[1:].upper(),
             partial(_unaltered, copy / name, signature.files[name]),
-            f"{audit}-v{signature.version}-{name}",
+            record.file(f"v{signature.version}-{name}"),
             _MIMES[suffix],
-            key=f"signed-{audit}-{signature.version}-{name}",
+            key=f"signed-{record.id}-{signature.version}-{name}",
             width="stretch",
             on_click="ignore",
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from cfad_core.apps.dashboard.column_roles import ROLES, choose_columns
 from cfad_core.apps.dashboard.group_editor import DraftColumn, choose_attribute
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.arrays import Bools
@@ -17,39 +18,46 @@ from cfad_core.core.markdown import as_text
 from cfad_core.core.states import States
 from cfad_core.data.attributes import Attribute
 from cfad_core.data.findings import Finding, Severity
+from cfad_core.data.group_names import as_values, group_name, with_names
 from cfad_core.data.groups import OUTSIDE, Groups, matches
 from cfad_core.data.roles import MAX_ATTRIBUTES, ColumnRoles, roles_of
 from cfad_core.data.suggestions import Suggestion, suggest_anomaly, suggest_attribute, suggest_roles
 from cfad_core.data.tables import Tables
 from cfad_core.data.validation import MIN_TRAINING_ROWS, Validation, validate
 
-_ROLES = ["feature", "sensitive", "label", "score", "ignore"]
 # Findings that are alike but for their column, in one line
 _ALIKE = {
     "missing": "Columns with missing cells, which are filled with the median or are a category of their own",
     "constant": "Columns that never change, so they say nothing about anybody",
     "high-cardinality": "Columns with many values, of which the most frequent are distinguished",
-    "label-leak": "Columns that determine the label exactly",
-    "sensitive-copied": "Columns that determine the group exactly",
+    "label-leak": "Columns that give the label away",
+    "sensitive-copied": "Columns that give the group away",
+    "same-column": "Columns that say what another one says",
+    "fixed-column": "Columns that one or two others determine",
     "small-group": "Small groups",
 }
 
 
-def edit_roles(draft: Draft) -> ColumnRoles | None:
-    """The roles as the person sets them; None while they are incomplete."""
-    suggestion = _suggest(draft.key, draft.tables)
-    columns = _edit_columns(draft, suggestion)
-    if not 1 <= len(columns["sensitive"]) <= MAX_ATTRIBUTES or max(len(columns["label"]), len(columns["score"])) > 1:
-        _ask_to_complete(columns, draft.rows)
+def edit_roles(draft: Draft, suggestion: Suggestion, columns: Mapping[str, str]) -> ColumnRoles | None:
+    """The roles as the person sets them, with their groups; None while they are incomplete."""
+    by_role = {role: [name for name, held in columns.items() if held == role] for role in ROLES}
+    choose_columns(draft, columns, suggestion)
+    sensitive, label = by_role["sensitive"], next(iter(by_role["label"]), None)
+    if not 1 <= len(sensitive) <= MAX_ATTRIBUTES:
+        _ask_to_complete(len(sensitive), draft.rows)
         return None
-    sensitive, label = columns["sensitive"], next(iter(columns["label"]), None)
     left, right = st.columns(2)
     with left:
         attributes = _choose_groups(draft, sensitive)
     with right:
         anomaly = _choose_anomaly(draft, label)
-    score = next(iter(columns["score"]), None)
-    return None if len(attributes) < len(sensitive) else roles_of(attributes, label, anomaly, columns["ignore"], score)
+    score = next(iter(by_role["score"]), None)
+    return None if len(attributes) < len(sensitive) else roles_of(attributes, label, anomaly, by_role["ignore"], score)
+
+
+def suggested(draft: Draft) -> Suggestion:
+    """A first guess at what the columns of a draft are for; computed once."""
+    return _suggest(draft.key, draft.tables)
 
 
 @st.cache_data(show_spinner="Looking at the columns ...", max_entries=8)
@@ -57,58 +65,17 @@ def _suggest(key: str, _tables: Tables) -> Suggestion:  # noqa: ARG001 - the cac
     return suggest_roles(_tables.table)
 
 
-def _edit_columns(draft: Draft, suggestion: Suggestion) -> dict[str, list[str]]:
-    """The columns of each role, from a table that the person can edit."""
-    now = _roles_now(draft, suggestion)
-    st.caption(
-        "Suggested from names and contents; change what is wrong. One column is **sensitive**, or up to "
-        f"{MAX_ATTRIBUTES} are: the audit asks what would change had a person belonged to another group. A "
-        "**label** says who really was an anomaly, if you know. A **score** (or a flag, 0 or 1) is what a detector "
-        "that you have says of each person. **Ignore** what is not a property of a person."
-    )
-    rows = pd.DataFrame(
-        {
-            "column": [entry.column for entry in suggestion.columns],
-            "role": [now[entry.column] for entry in suggestion.columns],
-            "holds": [entry.kind for entry in suggestion.columns],
-            "why": [entry.reason and f"it {entry.reason}" for entry in suggestion.columns],
-        }
-    )
-    edited = st.data_editor(
-        rows,
-        hide_index=True,
-        width="stretch",
-        height=min(420, 38 + 35 * len(rows)),
-        disabled=["column", "holds", "why"],
-        key=f"roles-{draft.key}",
-        column_config={"role": st.column_config.SelectboxColumn(options=_ROLES, required=True)},
-    )
-    return {role: edited.loc[edited["role"] == role, "column"].tolist() for role in _ROLES}
-
-
-def _roles_now(draft: Draft, suggestion: Suggestion) -> dict[str, str]:
-    """The role of each column: as chosen before, else as suggested."""
-    if draft.roles is None:
-        return {entry.column: entry.role for entry in suggestion.columns}
-    chosen = dict.fromkeys(draft.roles.features(draft.first), "feature") | dict.fromkeys(draft.roles.ignore, "ignore")
-    chosen |= dict.fromkeys(draft.roles.sensitive_columns, "sensitive")
-    for role, column in (("label", draft.roles.label), ("score", draft.roles.score)):
-        if column is not None:
-            chosen[column] = role
-    return chosen
-
-
-def _ask_to_complete(columns: dict[str, list[str]], rows: int) -> None:
+def _ask_to_complete(sensitive: int, rows: int) -> None:
     """What the person must change before the roles say anything."""
     if rows < MIN_TRAINING_ROWS:
         st.error(f"This table has {rows} rows; at least {MIN_TRAINING_ROWS} are needed.")
-    if not columns["sensitive"]:
-        st.warning("Choose the sensitive column: click its cell under 'role', and pick 'sensitive'.")
-    elif len(columns["sensitive"]) > MAX_ATTRIBUTES:
-        st.warning(f"At most {MAX_ATTRIBUTES} columns can be sensitive; now {len(columns['sensitive'])} are.")
-    for role, what in (("label", "be the label"), ("score", "hold the scores of your detector")):
-        if len(columns[role]) > 1:
-            st.warning(f"One column can {what}; now {len(columns[role])} are to.")
+    if not sensitive:
+        st.warning(
+            "Choose the sensitive column: the one that says which group a person belongs to, such as sex. No column is "
+            "named like one."
+        )
+    else:
+        st.warning(f"At most {MAX_ATTRIBUTES} columns can be sensitive; now {sensitive} are.")
 
 
 def _choose_groups(draft: Draft, columns: Sequence[str]) -> list[Attribute]:
@@ -118,9 +85,9 @@ def _choose_groups(draft: Draft, columns: Sequence[str]) -> list[Attribute]:
     for name in columns:
         if len(columns) > 1:
             st.markdown(f"**{as_text(name, 60)}**")
-        begin = known[name] if name in known else _suggest_groups(draft.key, name, draft.tables)
+        begin = as_values(known[name]) if name in known else _suggest_groups(draft.key, name, draft.tables)
         chosen.append(choose_attribute(DraftColumn(draft.tables, name), begin, f"{draft.key}-{name}"))
-    return [one for one in chosen if one is not None]
+    return [with_names(one) for one in chosen if one is not None]
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
@@ -136,14 +103,20 @@ def _suggest_anomaly(key: str, name: str, _tables: Tables) -> str | None:  # noq
 def _choose_anomaly(draft: Draft, label: str | None) -> str | None:
     """The label's value that means anomaly; None without a label."""
     if label is None:
-        st.caption("No label: everybody counts as normal, and there will be no F1 or AUC.")
+        st.caption("No label: the audit cannot say how well a detector works, only whether it treats groups alike.")
         return None
     values = list(DraftColumn(draft.tables, label).facts.values)
     guess = _suggest_anomaly(draft.key, label, draft.tables)
     if draft.roles is not None and draft.roles.label == label:
         guess = draft.roles.anomaly
     index = values.index(guess) if guess in values else 0
-    return st.selectbox("The label's value that means anomaly", values, index=index, key=f"anomaly-{draft.key}-{label}")
+    return st.selectbox(
+        "The label's value that means anomaly",
+        values,
+        index=index,
+        key=f"anomaly-{draft.key}-{label}",
+        format_func=lambda value: group_name(label, value),
+    )
 
 
 def check(draft: Draft, roles: ColumnRoles) -> Validation:
@@ -182,7 +155,8 @@ def show_sizes(draft: Draft, roles: ColumnRoles) -> None:
     if [len(groups.names) for groups in groupings] == [2]:
         for place, group in zip(columns, found.groups, strict=False):
             place.metric(as_text(group.group, 40), f"{group.rows:,} rows", border=True)
-            place.caption(f"anomalies among them: {percent(group.rate)}")
+            if roles.label is not None:
+                place.caption(f"anomalies among them: {percent(group.rate)}")
         outside = "of neither group"
     else:
         st.dataframe(_size_rows(found.groups, labelled=roles.label is not None), hide_index=True)
@@ -238,15 +212,6 @@ def _show_smallest(counts: Sequence[int], groupings: Sequence[Groups]) -> None:
     )
 
 
-def show_findings(findings: Sequence[Finding]) -> None:
-    """Errors, then what is worth knowing; the same of many columns in one line."""
-    for finding in findings:
-        if finding.severity == "error":
-            st.error(as_text(finding.text, 500))
-    for severity, text in merge_alike([finding for finding in findings if finding.severity != "error"]):
-        (st.warning if severity == "warning" else st.info)(text)
-
-
 def merge_alike(findings: Sequence[Finding]) -> list[tuple[Severity, str]]:
     """Severity and text; more than two of one kind become one line that names the columns."""
     kinds: dict[str, list[Finding]] = {}
@@ -257,6 +222,11 @@ def merge_alike(findings: Sequence[Finding]) -> list[tuple[Severity, str]]:
         if len(alike) <= 2 or code not in _ALIKE:
             lines += [(finding.severity, as_text(finding.text, 500)) for finding in alike]
         else:
-            columns = ", ".join(f"{as_text(finding.column, 40)} ({finding.count})" for finding in alike)
+            columns = ", ".join(_counted(finding) for finding in alike)
             lines.append((alike[0].severity, f"{_ALIKE[code]}: {columns}."))
     return lines
+
+
+def _counted(finding: Finding) -> str:
+    """A column, and in how many rows (or values) something was found."""
+    return as_text(finding.column, 40) + ("" if finding.count is None else f" ({finding.count:,})")

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import streamlit as st
 
 from cfad_core.audit.result import AuditResult
@@ -16,18 +17,30 @@ from cfad_core.runs.reading import Reader
 from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
 
+_MEMORY_FOR_TWO = 6 * 10**9  # bytes
+
 
 def store() -> Store:
     """The store, with whoever works its queue off (``CFAD_WORKERS`` of them; 0: another program does)."""
-    return _services(str(home_folder()), os.environ.get("CFAD_DATABASE_URL", ""), int(_workers()))[0]
+    return _services(str(home_folder()), os.environ.get("CFAD_DATABASE_URL", ""), workers())[0]
 
 
-def _workers() -> str:
-    wanted = os.environ.get("CFAD_WORKERS", "1")
-    return wanted if wanted.isdecimal() else "1"
+def workers() -> int:
+    """How many audits this server runs at once: two, one of which must be short, unless there is memory for one."""
+    wanted = os.environ.get("CFAD_WORKERS", "")
+    if wanted.isdecimal():
+        return int(wanted)
+    return 2 if psutil.virtual_memory().total >= _MEMORY_FOR_TWO else 1
 
 
-@st.cache_resource(show_spinner=False)
+def _close(services: tuple[Store, Executor | None]) -> None:
+    opened, executor = services
+    if executor is not None:
+        executor.close()
+    opened.close()
+
+
+@st.cache_resource(show_spinner=False, on_release=_close)
 def _services(home: str, url: str, workers: int) -> tuple[Store, Executor | None]:
     opened = Store(Path(home), url or None)
     return opened, start_executor(opened, workers) if workers else None
@@ -35,7 +48,7 @@ def _services(home: str, url: str, workers: int) -> tuple[Store, Executor | None
 
 def reader() -> Reader:
     """Who reads uploaded files; a process waits for the next one where this server works at all."""
-    return _reader(str(uploads_folder()), _workers() != "0")
+    return _reader(str(uploads_folder()), workers() > 0)
 
 
 def uploads_folder() -> Path:

@@ -15,30 +15,35 @@ from cfad_core.core.errors import InvalidConfigError
 from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import METHODS, plain_methods
 
+_PRESETS: dict[PresetName, str] = {"fast": "Recommended", "paper": "As in the paper (slow)"}
+
 
 def settings(now: Draft) -> tuple[str, AuditConfig | None]:
     """Name and settings, as the person sets them; None while something prevents the audit."""
     left, right = st.columns([2, 1])
     name = left.text_input("Name of the audit", value=now.source, max_chars=200)
-    presets: list[PresetName] = ["fast", "paper"]
     kind = right.segmented_control(
-        "Preset",
-        presets,
+        "Way",
+        list(_PRESETS),
         default="fast",
         required=True,
-        help="Paper: the graph autoencoder and the settings of its authors (DCFOD with one cluster, FairOD without its "
-        "fairness losses); slower.",
+        format_func=lambda one: _PRESETS[one],
+        help="*Recommended* is what this program does best. *As in the paper* repeats how the authors of CFAD did it, "
+        "with their way to learn the causal graph; it takes much longer, and says nothing about uncertainty.",
     )
     asked = choose_asked(now)
     if asked is not None and kind == "paper":
-        st.error("Your detector can only score people who could be real; the paper's twins need not be. Choose fast.")
+        st.error(
+            "Your detector can only score people who could be real; the paper's twins need not be. Choose "
+            f"*{_PRESETS['fast']}*."
+        )
         return name, None
     base = preset(kind).replace(methods=_choose_methods(needed=asked is None), asked=asked)
-    with st.expander("Settings that matter"):
-        config = _choose_training(base)
-        subsamples = _choose_subsamples(base.subsamples)
     with st.expander("What you know of causes and effects", expanded=True):
         knowledge = _choose_knowledge(now)
+    with st.expander("Settings that matter less: they can stay as they are"):
+        subsamples = _choose_subsamples(base.subsamples)
+        config = _choose_training(base)
     if subsamples is None or knowledge is None:
         return name, None
     return name, config.replace(subsamples=subsamples, knowledge=knowledge)
@@ -46,30 +51,40 @@ def settings(now: Draft) -> tuple[str, AuditConfig | None]:
 
 def _choose_training(base: AuditConfig) -> AuditConfig:
     """Threshold, fairness weight, learning rate and seed."""
-    one, two, three, four = st.columns(4)
-    quantile = one.slider(
-        "Threshold: quantile of training scores",
-        0.80,
-        0.999,
-        base.quantile,
-        0.001,
-        format="%.3f",
-        help="It can be moved later.",
+    one, two = st.columns(2)
+    flagged = one.slider(
+        "People to flag, of those learned from (%)",
+        0.1,
+        20.0,
+        round(100.0 * (1.0 - base.quantile), 1),
+        0.1,
+        format="%.1f",
+        help="Who scores higher than all but this share of the people that the detector learned from is flagged: the "
+        "threshold. It can be moved later, without training again.",
     )
     weight = two.number_input(
-        "Fairness weight (lambda)",
+        "How strongly to make people and their twins alike (lambda)",
         0.0,
         100.0,
         base.detector.fairness_weight,
         0.5,
         placeholder="automatic",
-        help="How strongly people and their twins are treated alike. Left empty, it follows the scale of the columns.",
+        help="For CFAD: 0 is a plain detector; a large number hides the group better and finds fewer anomalies. Left "
+        "empty, it is chosen for this table.",
     )
+    three, four = st.columns(2)
     rate = three.number_input(
-        "Learning rate of the fine-tuning", 0.0, 0.1, base.detector.fair_learning_rate, 0.0001, format="%.4f"
+        "Size of the steps in which that is learned (learning rate)",
+        0.0,
+        0.1,
+        base.detector.fair_learning_rate,
+        0.0001,
+        format="%.4f",
+        help="Too small and little is learned, too large and what was learned before is lost.",
     )
-    seed = int(four.number_input("Seed", 0, 2**31 - 1, 0, 1, help="The same seed gives the same audit."))
-    config = base.replace(seed=seed, quantile=float(quantile))
+    said = "The same number gives the same audit. Other numbers show how much of it is chance."
+    seed = int(four.number_input("Number that starts all chance (seed)", 0, 2**31 - 1, 0, 1, help=said))
+    config = base.replace(seed=seed, quantile=round(1.0 - flagged / 100.0, 6))
     lambda_ = None if weight is None else float(weight)
     return config.with_detector(fairness_weight=lambda_, fair_learning_rate=float(rate))
 
@@ -83,7 +98,8 @@ def _choose_subsamples(usual: int) -> int | None:
             100,
             usual,
             2,
-            help="A causal model is learned from each. 20 take up to as long as all the rest; 0: it is not measured.",
+            help="From so many random halves of the rows a causal model is learned again, to see how much of the "
+            "result is chance. 20 take up to as long as all the rest; 0: it is not measured.",
         )
     )
     if subsamples % 2 or subsamples == 2:

@@ -23,7 +23,7 @@ def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_ow
     ----------
     found : of one method; None if an audit has none
     comparison : whose changes of outcomes are shown
-    name : of the file to take away, without its ending
+    name : of the file to take away
     is_own_threshold : whether the page is at the audit's own threshold, where slices were searched
     """
     st.subheader("Subgroups that nobody asked about", help=HELP["slice"])
@@ -41,7 +41,7 @@ def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_ow
         with st.expander("All slices that were tested"):
             st.dataframe(table, hide_index=True, width="stretch")
             files = csv_file(slices_to_take(both))
-            st.download_button("Slices (CSV)", files, f"{name}-slices.csv", "text/csv", on_click="ignore")
+            st.download_button("Slices (CSV)", files, name, "text/csv", on_click="ignore")
 
 
 def slices_shown(found: list[Slices]) -> pd.DataFrame:

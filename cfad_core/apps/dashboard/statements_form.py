@@ -73,8 +73,8 @@ def _edit_paths(record: AuditRecord, result: AuditResult, known: Sequence[Justif
     """Paths that somebody calls justified, each with a reason."""
     choices = {" → ".join(path): path for path in paths_from_sensitive(result)} | {one.text: one.path for one in known}
     st.caption(
-        "Paths from the sensitive attribute that you call justified, and why. The report names them; its numbers count "
-        "them all the same."
+        "Paths from the sensitive attribute that you call justified, and why. The report says what remains without "
+        "them; its verdict counts them all the same. What each path carries: on the page Causal graph."
     )
     key, first, last = (_key(record, name) for name in ("paths", "paths-first", "paths-last"))
     if key not in st.session_state:  # the page was just opened, perhaps anew: the editor itself remembers nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from datetime import datetime
 
 import pandas as pd
@@ -11,17 +11,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.audit.report import MethodReport
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.formats import SMALLEST_GROUP, percent
-from cfad_core.detectors.registry import METHODS
+from cfad_core.core.formats import SMALLEST_GROUP, percent, percent_range
+from cfad_core.core.markdown import as_text
+from cfad_core.detectors.registry import METHODS, title_of
 from cfad_core.evaluation.intervals import bounds_name
-from cfad_core.evaluation.metrics import GROUP_METRICS, HEADLINE, GroupMetric
+from cfad_core.evaluation.metrics import HEADLINE
 from cfad_core.runs.model import AuditRecord
 
-_VERDICT_HELP = (
-    f"{HELP['verdict']} Of your own detector, or else of CFAD, if the audit has it, at the audit's own threshold."
-)
+MITIGATED = ("cfad", "twin", "fairod", "fairad", "dcfod")  # made to treat people and their twins, or groups, alike
+_LONGEST = 2000  # of a verdict, which names columns
+_OLDER = "Made by an older version: run it again."
 
 
 def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRecord | None:
@@ -29,7 +29,7 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
     rows = [
         {
             "name": record.name,
-            "verdict": verdict(record),
+            **_changes(record),
             "status": frame.STATUS_NAMES.get(record.status, record.status),
             "source": record.source,
             "created": datetime.fromtimestamp(record.created),
@@ -44,7 +44,7 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         selection_mode="single-row",
         key=f"{key}-{hash(tuple(record.id for record in records))}",  # another list, another selection
         column_config={
-            "verdict": st.column_config.TextColumn(width="large", help=_VERDICT_HELP),
+            **{name: st.column_config.TextColumn(help=text) for name, text in _CHANGES_HELP.items()},
             "created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         },
     )
@@ -52,21 +52,59 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
     if not picked or picked[0] >= len(records):
         return None
     record = records[picked[0]]
+    st.markdown("\n".join(f"- {line}" for line in verdict_lines(record)))
     if st.button("Open the chosen audit", type="primary", key=f"{key}-open"):
         frame.choose_audit(record.id)
-        st.switch_page(frame.THRESHOLD if record.status == "done" else frame.TRAIN)
+        st.switch_page(frame.FINDINGS if record.status == "done" else frame.TRAIN)
     return record
 
 
-def verdict(record: AuditRecord) -> str:
-    """What a finished audit found, in one careful line; of more than two groups, also between which most changes."""
+def plain_and_mitigated(methods: Collection[str]) -> list[str]:
+    """The detectors that lists speak of: somebody's own, or else the plain one, and the first one made fairer."""
+    first = next((name for name in methods if name not in METHODS), next(n for n in ("ae", *methods) if n in methods))
+    other = next((name for name in MITIGATED if name in methods and name != first), None)
+    return [first] if other is None else [first, other]
+
+
+def verdict_lines(record: AuditRecord) -> list[str]:
+    """What a finished audit found, as Markdown, whole: a line for the plain detector and one for a mitigated one.
+
+    Of more than two groups, also between which most changes.
+    """
     if not record.metrics:
-        return ""
+        return []
     if record.is_of_older_engine:  # the numbers that were stored then are others than those its pages show now
-        return "Made by an older version: run it again."
-    own = next((method for method in record.metrics if method not in METHODS), "cfad")
-    chosen = record.metrics.get(own) or next(iter(record.metrics.values()))
-    return " ".join([str(chosen.get("verdict", "")), *map(str, chosen.get("worst_pairs", {}).values())])
+        return [_OLDER]
+    lines = []
+    for method in plain_and_mitigated(record.metrics):
+        found = record.metrics[method]
+        said = " ".join([str(found.get("verdict", "")), *map(str, found.get("worst_pairs", {}).values())])
+        lines.append(f"**{as_text(title_of(method))}:** {as_text(said, _LONGEST)}")
+    return lines
+
+
+_CHANGES_HELP = {
+    "outcome changes": f"{HELP['changing ratio']} Of the plain detector, or of your own.",
+    "when mitigated": "The same of a detector that was made to treat people and their twins, or the groups, alike: the "
+    "tuned one (CFAD), if the audit has it.",
+    "reliable": "Whether the causal model passed its tests. Choose the row to read the verdicts.",
+}
+
+
+def _changes(record: AuditRecord) -> dict[str, str]:
+    """What a finished audit found, short enough for the columns of a table; empty for others."""
+    cells = dict.fromkeys(_CHANGES_HELP, "")
+    if not record.metrics or record.is_of_older_engine:
+        return cells | ({"reliable": "older version"} if record.metrics else {})
+    methods = plain_and_mitigated(record.metrics)
+    found = [record.metrics[method] for method in methods]
+    reliable = [str(one.get("reliable", "")) for one in found]
+    names = list(_CHANGES_HELP)
+    for name, one in zip(names, found, strict=False):
+        ratio, ends = one.get("changing_ratio"), one.get("interval")
+        cells[name] = ("n/a" if ratio is None else percent(ratio)) + (f" ({percent_range(*ends)})" if ends else "")
+    cells["reliable"] = reliable[0] if len(set(reliable)) == 1 else " / ".join(reliable)
+    return cells
 
 
 def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> pd.DataFrame:
@@ -76,6 +114,12 @@ def metrics_table(result: AuditResult, methods: Sequence[str] | None = None) -> 
         report = result.report(method)
         rows[report.label] = {metric.label: getattr(report.metrics, name) for name, metric in HEADLINE.items()}
     return pd.DataFrame(rows).T.dropna(axis=1, how="all").astype(float)  # without labels there is no F1 or AUC
+
+
+_METRICS_IN_WORDS = (
+    "AUC-PR and AUC-ROC: how well anomalies are ranked before normal people, wherever the threshold is; 1 is perfect,"
+    " and 0.5 of AUC-ROC is guessing. Macro-F1: how well those flagged are the anomalies, from 0 to 1."
+)
 
 
 def intervals_of(result: AuditResult, methods: Sequence[str] | None = None) -> dict[str, str]:
@@ -110,6 +154,8 @@ def show_metrics(result: AuditResult, methods: Sequence[str] | None = None) -> N
     styled = styled.highlight_max(subset=high, props="font-weight: bold")
     styled = styled.highlight_min(subset=low, props="font-weight: bold")
     st.dataframe(styled, width="stretch", column_config=config)
+    if "auc_pr" in {name for name, metric in HEADLINE.items() if metric.label in table}:
+        st.caption(_METRICS_IN_WORDS)
 
 
 def interval_kind(result: AuditResult) -> str:
@@ -122,25 +168,3 @@ def kept_here(name: str, result: AuditResult) -> DeltaGenerator:
     """A place for a table or a chart about groups: without a download button if one of them is too small for that."""
     small = any(0 < size < SMALLEST_GROUP for size in result.group_sizes.values())
     return st.container(key=f"kept-here-{name}") if small else st.container()
-
-
-def show_groups(report: MethodReport, threshold: float) -> None:
-    """Every group metric at a threshold, a row for each group."""
-    found = report.metrics_at(threshold).groups
-    shown = {
-        name: metric
-        for name, metric in GROUP_METRICS.items()
-        if any(values[name] is not None for values in found.values())
-    }
-    rows = {
-        group: {metric.label: _group_cell(metric, values[name]) for name, metric in shown.items()}
-        for group, values in found.items()
-    }
-    config = {metric.label: st.column_config.TextColumn(help=metric.help) for metric in shown.values()}
-    st.dataframe(pd.DataFrame.from_dict(rows, orient="index"), width="stretch", column_config=config)
-
-
-def _group_cell(metric: GroupMetric, value: float | None) -> str:
-    if value is None:
-        return "n/a"
-    return percent(value) if metric.is_share else f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

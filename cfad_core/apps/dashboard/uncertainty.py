@@ -8,8 +8,6 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import again
-from cfad_core.apps.dashboard.glossary import HELP
-from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.tables import interval_kind
 from cfad_core.apps.dashboard.views import reached
 from cfad_core.audit.report import MethodReport
@@ -18,7 +16,6 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import percent
 from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.intervals import Interval
-from cfad_core.evaluation.plausibility import Plausibility
 from cfad_core.runs.model import AuditRecord
 
 LONGEST = 2000  # of a verdict, which names columns
@@ -26,7 +23,7 @@ LONGEST = 2000  # of a verdict, which names columns
 
 def show_evidence(result: AuditResult, report: MethodReport, threshold: float, title: str) -> None:
     """What supports the number that leads, or speaks against it, a sentence each."""
-    lines = [*report.evidence_lines_at(threshold), *_plausible(report, threshold)]
+    lines = [*report.evidence_lines_at(threshold), *plausible_lines(report, threshold)]
     if lines:
         with st.expander(title):
             _list(lines)
@@ -34,18 +31,11 @@ def show_evidence(result: AuditResult, report: MethodReport, threshold: float, t
         st.page_link(frame.GRAPH, label="The uncertainty was not measured: measure it on the Causal graph page.")
 
 
-def choose_evidence(result: AuditResult, key: str) -> None:
-    """The same for a method that is chosen, at the audit's own threshold."""
-    with st.expander("How far to trust these numbers"):
-        report = result.report(choose_method(result, key))
-        _list([*report.evidence_lines_at(report.threshold), *_plausible(report, report.threshold)])
-
-
 def _list(lines: Sequence[str]) -> None:
     st.markdown("\n".join(f"- {as_text(line, LONGEST)}" for line in lines) or "Nothing was measured.")
 
 
-def _plausible(report: MethodReport, threshold: float) -> list[str]:
+def plausible_lines(report: MethodReport, threshold: float) -> list[str]:
     """What is left of the number without people whose shown twin is implausible."""
     if report.stability is None or report.scores.truth is not None:
         return []
@@ -62,7 +52,8 @@ def _plausible(report: MethodReport, threshold: float) -> list[str]:
 def interval_caption(result: AuditResult, report: MethodReport, threshold: float) -> str:
     """The interval of the number that leads, at a threshold; empty if it was not measured."""
     if no_path(result) and result.stability is not None:
-        return f"None of {len(result.stability.graphs)} subsamples shows a path either: nobody's outcome can change."
+        others = len(result.stability.graphs)
+        return f"None of {others} other causal models shows a path either: nobody's outcome can change."
     found = report.changing_ratio_interval(threshold)
     return "" if found is None else f"**{span(found)}**: {interval_name(result)}"
 
@@ -80,27 +71,7 @@ def span(found: Interval, digits: int = 1) -> str:
 def interval_name(result: AuditResult) -> str:
     """What the bounds are: few subsamples have no 90 % interval."""
     count = 0 if result.stability is None else len(result.stability.graphs)
-    return f"{interval_kind(result)} of {count} subsamples"
-
-
-def show_verdicts(result: AuditResult) -> None:
-    """A line for each method, and one about the twins."""
-    lines = [f"- **{report.label}**: {as_text(report.verdict, LONGEST)}" for report in result.reports.values()]
-    st.markdown("\n".join(lines))
-    if result.stability is not None:
-        st.caption(twins_sentence(result.stability.plausibility), help=HELP["plausible twin"])
-
-
-def twins_sentence(found: Plausibility) -> str:
-    """How many of the twins are plausible; of several of a person, each counts."""
-    parts = (
-        (found.distance > found.usual, "are far from any real person"),
-        (found.out_of_range, "have a number beyond all that were seen"),
-        (found.between_levels, "have a category between two values"),
-    )
-    odd = [f"{percent(float(marked.mean()))} {words}" for marked, words in parts if marked.any()]
-    n = f"Of the {found.distance.size:,} twins, "
-    return n + (", ".join(odd) + "." if odd else "all are plausible.")
+    return f"{interval_kind(result)} over {count} causal models"
 
 
 def offer_measuring(record: AuditRecord) -> None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cfad_core.apps.dashboard.services import reader, uploads_folder
 from cfad_core.apps.dashboard.state import Draft, draft, drop_draft, keep
+from cfad_core.core.formats import counted
 from cfad_core.core.markdown import as_text
 from cfad_core.core.progress import Progress
+from cfad_core.data.first_lines import FirstLines
 from cfad_core.data.readers import SUFFIXES
+from cfad_core.data.tables import MappedTable
 from cfad_core.runs.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -36,9 +41,12 @@ class Upload:
     ----------
     path : where it is; an Excel file stays there, so that another sheet can be read
     is_read : whether the following are known
-    key : of the draft that was made of it; None if there is a problem
+    key : of the draft that was made of it; None if there is a problem, or a question
     sheets, sheet : of an Excel file, and the one that was read
     problem : why there is no table
+    header : whether its first line holds the columns' names
+    begins : how it begins
+    asked : the table while it is not known whether its first line holds names
     """
 
     path: Path
@@ -49,14 +57,17 @@ class Upload:
     sheets: tuple[str, ...] = ()
     sheet: str | None = None
     problem: str = ""
+    header: bool = True
+    begins: FirstLines = field(default_factory=FirstLines)
+    asked: MappedTable | None = None
 
 
-def upload_table() -> None:
-    """The widget that takes a file, and what became of the last one."""
+def upload_table() -> bool:
+    """The widget that takes a file, and what became of the last one; whether there is a question about it."""
     reader().get_ready()
     turn = st.session_state.get(_TURN, 0)
     file = st.file_uploader(
-        "Upload a table with a header line",
+        "Upload a table, one row a person",
         type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
         help="CSV or TSV (delimiter, decimal mark and encoding are recognised; .gz too), Parquet or Excel.",
         key=f"table-{turn}",
@@ -68,22 +79,55 @@ def upload_table() -> None:
         st.rerun()
     upload = st.session_state.get(_UPLOAD)
     if not isinstance(upload, Upload):
-        return
+        return False
     now = draft()
-    if upload.is_read and upload.key != (now and now.key):  # another table was chosen
+    if upload.is_read and upload.asked is None and upload.key != (now and now.origin):  # another table was chosen
         _forget()
-        return
-    sheet = None
-    if upload.sheets:
+        return False
+    sheet = upload.sheet
+    if len(upload.sheets) > 1:
         place = upload.sheets.index(upload.sheet) if upload.sheet in upload.sheets else 0
         sheet = st.selectbox("Sheet", upload.sheets, index=place, key=f"sheet-{turn}")
     if not upload.is_read or sheet != upload.sheet:
-        st.session_state[_UPLOAD] = _read(upload, sheet)
+        st.session_state[_UPLOAD] = _read(dataclasses.replace(upload, header=True), sheet)
         st.rerun()
     if upload.problem:
         st.error(as_text(upload.problem, 500))
+    elif upload.asked is not None:
+        _ask_about_names(upload)
+        return True
     else:
-        st.caption(f"Read: {as_text(upload.name)} ({upload.size / 1e6:,.1f} MB)")
+        st.caption(" ".join(_what_was_read(upload)))
+    return False
+
+
+def _what_was_read(upload: Upload) -> Iterator[str]:
+    """A sentence each about the file, its sheet and its title lines."""
+    yield f"Read: {as_text(upload.name)} ({upload.size / 1e6:,.1f} MB)."
+    if len(upload.sheets) > 1:
+        yield f"Shown is '{as_text(upload.sheet, 60)}', one of {len(upload.sheets)} sheets; the largest opens first."
+    if upload.begins.titles:
+        titles = as_text(" / ".join(upload.begins.titles), 120)
+        yield f"Left out above the names of the columns: {counted(len(upload.begins.titles), 'line')} ({titles})."
+
+
+def _ask_about_names(upload: Upload) -> None:
+    """One question: does the first line hold the columns' names?"""
+    with st.container(border=True, key="first-line"):
+        st.subheader("Does the first line hold the names of the columns?", anchor=False)
+        st.markdown(f"It looks like data: {as_text(upload.begins.doubt, 300)}. The file begins like this:")
+        lines = pd.DataFrame(upload.begins.lines, dtype=str)
+        lines.columns = pd.Index([f"column {place}" for place in range(1, lines.shape[1] + 1)])
+        lines.index = pd.Index([f"line {place}" for place in range(1, len(lines) + 1)])
+        st.dataframe(lines, width="stretch")
+        data, names, _ = st.columns([2, 2, 2])
+        if data.button("No, the first line is a person", type="primary", width="stretch"):
+            st.session_state[_UPLOAD] = _read(dataclasses.replace(upload, header=False), upload.sheet)
+            st.rerun()
+        if names.button("Yes, these are the names", width="stretch"):
+            st.session_state[_UPLOAD] = _accept(upload, upload.asked)
+            st.rerun()
+        st.caption("Without names the columns are called column 1, column 2 and so on; you can name them afterwards.")
 
 
 def _forget() -> None:
@@ -114,20 +158,29 @@ def _scratch(folder: str) -> Scratch:
 def _read(upload: Upload, sheet: str | None) -> Upload:
     """Read it, and make a draft of it; or say what is wrong with it."""
     drop_draft()  # not the table before it
-    upload = dataclasses.replace(upload, is_read=True, key=None, sheet=sheet)
+    upload = dataclasses.replace(upload, is_read=True, key=None, sheet=sheet, asked=None)
     if not upload.path.is_file():
         return dataclasses.replace(upload, problem=_GONE)
     with st.spinner("Reading ..."):
-        found = reader().read(upload.path, upload.name, sheet, progress=_Watched(st.empty()))
-    if not found.sheets:
+        watched = _Watched(st.empty())
+        found = reader().read(upload.path, upload.name, sheet, header=upload.header, progress=watched)
+    done = dataclasses.replace(
+        upload, sheets=found.sheets, sheet=found.sheet, problem=found.problem, begins=found.begins
+    )
+    if found.table is not None and upload.header and found.begins.doubt:
+        return dataclasses.replace(done, asked=found.table)
+    return _accept(done, found.table)
+
+
+def _accept(upload: Upload, table: MappedTable | None) -> Upload:
+    """Make a draft of a table; the file goes, unless another of its sheets may be asked for."""
+    if not upload.sheets:
         upload.path.unlink(missing_ok=True)
-    chosen = sheet or next(iter(found.sheets), None)
-    done = dataclasses.replace(upload, sheets=found.sheets, sheet=chosen, problem=found.problem)
-    if found.table is None:
-        return done
-    new = Draft(found.table, source=upload.name)
-    keep(new)
-    return dataclasses.replace(done, key=new.key)
+    if table is None:
+        return upload
+    new = Draft(table, source=upload.name)
+    keep(dataclasses.replace(new, origin=new.key))
+    return dataclasses.replace(upload, key=new.key, asked=None)
 
 
 class _Watched(Progress):

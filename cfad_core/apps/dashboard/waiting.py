@@ -13,6 +13,7 @@ from cfad_core.audit.answers import Answers, Door, score_column, suggest_meaning
 from cfad_core.audit.pending_files import AnswerForm, load_labels
 from cfad_core.audit.questions import Questions
 from cfad_core.core.errors import CfadError, InvalidDataError
+from cfad_core.core.formats import exceeded_by
 from cfad_core.core.markdown import as_text
 from cfad_core.data.readers import SUFFIXES, read_table
 from cfad_core.detectors.adapter import Meaning
@@ -65,7 +66,7 @@ def _offer_rows(record: AuditRecord, questions: Questions) -> None:
     csv.download_button(
         "Rows to score (CSV)",
         lambda: questions.batch.to_csv(index=False).encode("utf-8"),
-        f"{record.id}-to_score.csv",
+        record.file("rows-to-score.csv"),
         "text/csv",
         width="stretch",
         on_click="ignore",
@@ -74,7 +75,7 @@ def _offer_rows(record: AuditRecord, questions: Questions) -> None:
     parquet.download_button(
         "Rows to score (Parquet)",
         lambda: parquet_file(questions.batch),
-        f"{record.id}-to_score.parquet",
+        record.file("rows-to-score.parquet"),
         "application/octet-stream",
         width="stretch",
         on_click="ignore",
@@ -161,7 +162,7 @@ def _owners_threshold(record: AuditRecord, door: Door) -> float | None:
     return st.number_input(
         "Threshold of the detector, if it has one",
         value=None,
-        placeholder=f"none: the {record.config.quantile:g} quantile of its scores of training rows",
+        placeholder=f"none: {exceeded_by(record.config.quantile)}",
         format="%g",
         key=f"owners-{door}-{record.id}",
         help=HELP["threshold"],

@@ -1,0 +1,114 @@
+"""The front page: the ways in, and the latest audits with what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import streamlit as st
+
+from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.demo import open_demo, start_demo
+from cfad_core.apps.dashboard.drafts import sample_draft
+from cfad_core.apps.dashboard.site import PRESENT
+from cfad_core.apps.dashboard.state import keep
+from cfad_core.apps.dashboard.tables import verdict_lines
+from cfad_core.core.formats import duration
+from cfad_core.core.markdown import as_text
+from cfad_core.runs.model import AuditRecord
+
+_IN_A_ROW = 3
+
+
+@dataclass(frozen=True)
+class Door:
+    """A way into the dashboard.
+
+    Attributes
+    ----------
+    words : what is behind it
+    ways : what its buttons say, and what they do
+    """
+
+    title: str
+    words: str
+    ways: tuple[tuple[str, Callable[[], None]], ...]
+
+
+def see_demo() -> None:
+    frame.choose_audit(open_demo())
+    st.switch_page(frame.FINDINGS)
+
+
+def present_demo() -> None:
+    frame.choose_audit(open_demo())
+    st.switch_page(PRESENT)
+
+
+def run_demo() -> None:
+    frame.choose_audit(start_demo())
+    st.switch_page(frame.TRAIN)
+
+
+def try_sample() -> None:
+    keep(sample_draft())
+    st.switch_page(frame.DATA)
+
+
+def bring_table() -> None:
+    st.switch_page(frame.DATA)
+
+
+DOORS = (
+    Door(
+        "Look first.",
+        "A finished audit of invented taxpayers, whose true twins are known: see whether it was right.",
+        (("See the demo", see_demo), ("Present it", present_demo), ("Run it live", run_demo)),
+    ),
+    Door(
+        "Try it.",
+        "800 invented insurance claims, ready to train: every step of an audit.",
+        (("Try the sample table", try_sample),),
+    ),
+    Door(
+        "Audit your own.",
+        "CSV, TSV, Parquet or Excel, or a detector that you have. Nothing leaves this computer.",
+        (("Audit my own table", bring_table),),
+    ),
+)
+
+
+def show_doors() -> None:
+    """A card for each way in; the first is the one to take."""
+    for k, door in enumerate(DOORS):
+        with st.container(border=True, key=f"door-{k}", gap="xsmall"):
+            st.markdown(f"**{door.title}** {door.words}")
+            with st.container(horizontal=True):
+                for label, way in door.ways:
+                    if st.button(label, type="primary" if way is see_demo else "secondary"):
+                        way()
+
+
+def show_latest(records: Sequence[AuditRecord]) -> None:
+    """A card for each audit: its name, which opens it, and what it found."""
+    for start in range(0, len(records), _IN_A_ROW):
+        row = records[start : start + _IN_A_ROW]
+        for place, record in zip(st.columns(_IN_A_ROW), row, strict=False):
+            with place.container(border=True, height="stretch"):
+                page = frame.FINDINGS if record.status == "done" else frame.TRAIN
+                st.page_link(page, label=f"**{as_text(record.name, 60)}**", query_params={"audit": record.id})
+                for line in card_lines(record):
+                    st.markdown(line)
+                st.caption(_made(record))
+
+
+def card_lines(record: AuditRecord) -> list[str]:
+    """What an audit found, as Markdown; or what has become of it."""
+    left = f" About {duration(record.seconds_left)} left." if record.seconds_left else ""
+    return verdict_lines(record) or [f"It {frame.STATUS_WORDS[record.status]}.{left}"]
+
+
+def _made(record: AuditRecord) -> str:
+    parts = (as_text(record.source), f"{datetime.fromtimestamp(record.created):%d %b %Y, %H:%M}")
+    return " · ".join(part for part in parts if part)

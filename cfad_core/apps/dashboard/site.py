@@ -1,0 +1,137 @@
+"""The site: its pages in the order of a person's way, the sidebar that leads through them, the head of each page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from cfad_core.apps.dashboard.assets import ASSETS
+from cfad_core.apps.dashboard.services import store
+from cfad_core.core.errors import CfadError
+from cfad_core.core.markdown import as_text
+
+HOME, DATA, TRAIN, FINDINGS = "app.py", "pages/1_Data.py", "pages/2_Train.py", "pages/Findings.py"
+GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
+THRESHOLD, GROUPS = "pages/6_Threshold.py", "pages/7_Groups.py"
+METHODS_PAGE, REPORT, SAVED = "pages/8_Methods.py", "pages/9_Report.py", "pages/10_Saved_audits.py"
+PRESENT = "pages/Present.py"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page, as the site knows it.
+
+    Attributes
+    ----------
+    title : its heading, and its name in the sidebar
+    about : what a person finds there, in a few words
+    following : the page that its one clear button leads to, and what that says; None where the page has its own
+    """
+
+    title: str
+    about: str
+    following: tuple[str, str] | None = None
+
+
+_BACK = (FINDINGS, "Back to the findings")
+PLACES: Mapping[str, Place] = {
+    HOME: Place("Home", "What an audit answers, and the latest ones"),
+    DATA: Place("Data", "Bring a table, and say what its columns are for"),
+    TRAIN: Place("Train", "Choose settings, start, and watch"),
+    FINDINGS: Place("Findings", "What the audit found, and how far to trust it", (THRESHOLD, "Next: the threshold")),
+    THRESHOLD: Place("Threshold", "How many to flag, and what that costs whom", (REPORT, "Next: the report")),
+    REPORT: Place("Report", "What you hand on"),
+    GRAPH: Place("Causal graph", "What causes what in this table", _BACK),
+    PEOPLE: Place("Counterfactuals", "One person, and the same person in the other group", _BACK),
+    DENSITIES: Place("Score densities", "How scores are spread, of people and of their twins", _BACK),
+    GROUPS: Place("Groups", "How differently the groups are treated", _BACK),
+    METHODS_PAGE: Place("Methods", "Other detectors on the same table", _BACK),
+    PRESENT: Place("Present", "This audit in five scenes, for a room"),
+    SAVED: Place("Saved audits", "Find, compare, download and delete"),
+}
+_PAGE = "page"  # in the session: the page that is shown
+STEPS = (DATA, TRAIN, FINDINGS, THRESHOLD, REPORT)
+CLOSER = (GRAPH, PEOPLE, DENSITIES, GROUPS, METHODS_PAGE, PRESENT)
+ELSEWHERE = (SAVED,)
+
+# A page that only changes what is behind the ``?`` of its address would take a press of Back for each such change
+_ONE_STEP_BACK = """<script>
+if (!window.history.oneStepBack) {
+  const push = window.history.pushState.bind(window.history);
+  window.history.pushState = (state, title, url) => {
+    const samePage = new URL(url ?? "", window.location.href).pathname === window.location.pathname;
+    return samePage ? window.history.replaceState(state, title, url) : push(state, title, url);
+  };
+  window.history.oneStepBack = true;
+}
+</script>"""
+
+
+def open_page(title: str) -> None:
+    """First call of every page: everything that is around it, and its heading."""
+    st.set_page_config(page_title=f"{title} · CFAD", page_icon=str(ASSETS / "icon.png"), layout="wide")
+    st.logo(str(ASSETS / "logo.svg"), size="large")
+    st.html(ASSETS / "style.css")
+    st.html(_ONE_STEP_BACK, unsafe_allow_javascript=True)
+    try:
+        store()
+    except CfadError as error:
+        st.error(f"The store of audits cannot be opened. {as_text(error)}")
+        st.stop()
+    _sidebar()
+    st.session_state[_PAGE] = next(file for file, place in PLACES.items() if place.title == title)
+    _head(current_page())
+
+
+def current_page() -> str:
+    """The page that is shown."""
+    return str(st.session_state[_PAGE])
+
+
+def address() -> dict[str, str]:
+    """What links to other pages carry: the audit that this one is about."""
+    audit = st.query_params.get("audit") or st.session_state.get("audit")
+    return {"audit": audit} if audit else {}
+
+
+def _sidebar() -> None:
+    """The way through an audit, step by step, then what can be looked at closer."""
+
+    def link(file: str, step: int | None = None) -> None:
+        title = PLACES[file].title
+        label = title if step is None else f"{step} · {title}"
+        st.page_link(file, label=label, query_params=address() or None, help=PLACES[file].about)
+
+    with st.sidebar.container(key="site"):
+        link(HOME)
+        st.caption("Step by step")
+        for step, file in enumerate(STEPS, 1):
+            link(file, step)
+        st.caption("Look closer")
+        for file in CLOSER:
+            link(file)
+        st.caption("All audits")
+        for file in ELSEWHERE:
+            link(file)
+
+
+def _head(file: str) -> None:
+    """The page's heading, and its one clear button."""
+    if file in (HOME, PRESENT):  # they have their own
+        return
+    place = PLACES[file]
+    if place.following is None or not (address() or store().find(status="done", limit=1)):  # nothing leads on yet
+        st.title(place.title, anchor=False)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(place.title, anchor=False, width="content")
+        target, label = place.following
+        if st.button(label, type="primary" if target != FINDINGS else "secondary", key=f"following-{file}"):
+            go(target)
+
+
+def go(file: str) -> None:
+    """Open another page, about the same audit."""
+    st.switch_page(file, query_params=address() or None)

@@ -1,0 +1,131 @@
+"""People who do not see well, or use no mouse, can use every page: what axe finds, and a journey by keyboard."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, ViewportSize, expect
+
+from cfad_core.apps.dashboard.site import PLACES
+from tests.apps.browser import SECONDS, Visitor, app, assert_clean, browser
+
+pytestmark = pytest.mark.slow
+LAST = "Present"  # it fills the screen: no sidebar leads on
+TITLES = sorted((place.title for place in PLACES.values()), key=lambda title: (title == LAST, title != "Home"))
+STREAMLITS_OWN: set[str] = set()  # rules of axe that only Streamlit can follow; docs/ACCESSIBILITY.md has the reasons
+SCREEN = ViewportSize(width=1280, height=720)
+PHONE = ViewportSize(width=390, height=844)
+DARK = "getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === 'dark'"
+WIDTHS = """() => {
+    const main = document.querySelector('[data-testid=stMain]');
+    return [main.scrollWidth, main.clientWidth];
+}"""
+
+
+@pytest.fixture(scope="module")
+def audited(
+    tmp_path_factory: pytest.TempPathFactory, finished_home: tuple[Path, str, str]
+) -> Iterator[tuple[str, str]]:
+    """The dashboard's address, and a finished audit of its store."""
+    home = tmp_path_factory.mktemp("accessible") / "home"
+    shutil.copytree(finished_home[0], home)
+    with app(home, environment={"CFAD_WORKERS": "0"}) as address:
+        yield address, finished_home[1]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+def obstacles(visitor: Visitor, rules: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """What keeps people from using the page, by all rules of axe or these, but for what is Streamlit's own."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    found = Axe().run(visitor.page, options=options).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical") and one["id"] not in STREAMLITS_OWN]
+    return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
+
+
+def test_no_page_keeps_anybody_out(chromium: Browser, audited: tuple[str, str]) -> None:
+    """In light and in dark; and each says its name once, and can be read on a phone."""
+    address, audit = audited
+    found: dict[str, list[tuple[str, str]]] = {}
+    with Visitor(chromium, address) as visitor:
+        page = visitor.page
+        visitor.open(f"?audit={audit}")
+        for title in TITLES:
+            if title != "Home":
+                page.set_viewport_size(SCREEN)
+                page.emulate_media(color_scheme="light")
+                visitor.wait_idle(quiet=0.2)  # the sidebar comes back
+                visitor.go(title)
+                expect(page).to_have_title(f"{title} · CFAD", timeout=SECONDS * 1000)
+                visitor.wait_idle()
+            found[title] = obstacles(visitor)
+            assert page.get_by_role("heading", level=1).count() == 1, title
+            page.emulate_media(color_scheme="dark")
+            page.wait_for_function(DARK)
+            visitor.wait_idle(quiet=0.2)
+            for _ in range(5):
+                found[f"{title} in the dark"] = obstacles(visitor, ["color-contrast"])
+                if not found[f"{title} in the dark"]:
+                    break
+                page.wait_for_timeout(500)  # some parts change their colours later than others
+            page.set_viewport_size(PHONE)
+            visitor.wait_idle(quiet=0.1)
+            needed, there = page.evaluate(WIDTHS)
+            assert needed <= there, f"{title} is wider than a phone"
+        assert_clean(visitor)
+    assert {title: what for title, what in found.items() if what} == {}
+
+
+def focused(visitor: Visitor) -> str:
+    """What a screen reader would say has the focus; it must be seen where it is."""
+    name, outline = visitor.page.evaluate(
+        """() => {
+            const one = document.activeElement, style = getComputedStyle(one);
+            const ring = style.outlineStyle !== 'none' && style.outlineWidth !== '0px' || style.boxShadow !== 'none';
+            return [(one.getAttribute('aria-label') || one.innerText || '').trim(), ring];
+        }"""
+    )
+    return f"{name}{'' if outline else ' (unseen)'}"
+
+
+def tab_to(visitor: Visitor, name: str, most: int = 80) -> None:
+    """Press Tab until the link, button or input of that name has the focus."""
+    passed = []
+    for _ in range(most):
+        visitor.page.keyboard.press("Tab")
+        passed.append(focused(visitor))
+        if passed[-1] == name:
+            return
+    raise AssertionError(f"{name!r} is not reached by Tab, only {passed}")
+
+
+def test_an_audit_is_read_without_a_mouse(chromium: Browser, audited: tuple[str, str]) -> None:
+    address, audit = audited
+    with Visitor(chromium, address) as visitor:
+        visitor.open(f"?audit={audit}")
+        tab_to(visitor, "3 · Findings")
+        visitor.page.keyboard.press("Enter")
+        visitor.page.wait_for_url("**/Findings?audit=*")
+        visitor.wait_idle()
+        tab_to(visitor, "Next: the threshold")
+        visitor.page.keyboard.press("Enter")
+        visitor.page.wait_for_url("**/Threshold?audit=*")
+        visitor.wait_idle()
+        flagged = visitor.page.get_by_text(re.compile(r"^[\d,]+ of [\d,]+ people (is|are) flagged")).first
+        before = flagged.inner_text()
+        tab_to(visitor, "People we can look at")
+        visitor.page.keyboard.press("ArrowUp")
+        visitor.page.keyboard.press("Enter")
+        visitor.wait_idle()
+        expect(flagged).not_to_have_text(before)
+        assert_clean(visitor)
