@@ -37,7 +37,7 @@ def main() -> None:
         os.environ |= {"CFAD_HOME": str(home), "CFAD_WORKERS": "0"}
         logging.disable(logging.WARNING)
         print("| page | first | again |\n|---|---|---|")
-        for page in sorted((ROOT / "pages").glob("*.py"), key=lambda path: int(path.name.split("_")[0])):
+        for page in sorted((ROOT / "pages").glob("[0-9]*.py"), key=lambda path: int(path.name.split("_")[0])):
             first, again = opened(page, audit)
             print(f"| {page.stem} | {first:.2f} s | {again:.2f} s |", flush=True)
         moved(audit)
@@ -68,10 +68,10 @@ def moved(audit: str) -> None:
     app = AppTest.from_file(ROOT / "pages" / "6_Threshold.py", default_timeout=300)
     app.query_params["audit"] = audit
     app.run()
+    app.segmented_control(key=f"by-{audit}").set_value("share").run()
     seconds = []
     for k in range(MOVES):
-        slider = next(one for one in app.slider if "uantile" in one.label)
-        slider.set_value(round(0.8 + 0.0019 * k, 3))
+        app.slider[0].set_value(round(1.0 + 0.2 * k, 1))
         start = time.perf_counter()
         app.run()
         seconds.append(time.perf_counter() - start)

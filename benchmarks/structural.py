@@ -11,7 +11,7 @@ a person, one group of each, is drawn at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
@@ -262,6 +262,35 @@ class World:
             for state, levels in enumerate(self.states.levels.tolist())
         }
         return self._people(own), everywhere
+
+    def twins_without(self, n: int, seed: int, closed: Collection[tuple[str, ...]]) -> pd.DataFrame:
+        """The twins of ``people``, of two groups, where these paths and what follows from them carry nothing.
+
+        By the definition: every cell is worked out anew for each way on from it to the column that is seen.
+        """
+        own = self._new(n, seed)
+        state, _ = self._solve(own, None)
+        here, there = (group_signals(self.sensitive, some) for some in (state, 1 - state))
+        attributes = {one.name: one for one in self.attributes}
+        root = self.sensitive[0].name
+
+        def cells(way: tuple[str, ...]) -> Cells:
+            """Of the first attribute of a way, as the last one hears it along the way."""
+            signals: dict[str, Floats] = {}
+            for cause in attributes[way[0]].causes:
+                path = (cause, *way)
+                if cause == root:
+                    is_closed = any(path[:k] in closed for k in range(2, len(path) + 1))
+                    signals[cause] = (here if is_closed else there)[cause]
+                else:
+                    signals[cause] = attributes[cause].signal(cells(path))
+            return attributes[way[0]].cells(signals, own.noise[way[0]])
+
+        whole = self._frame(own, 1 - state, {name: cells((name,)) for name in self.columns})
+        gaps = self._frame(own, state, {name: cells((name,)) for name in self.columns})
+        for name in self.gaps:  # a gap is seen in its own column only
+            whole[name] = gaps[name] if (root, name) in closed else whole[name]
+        return whole
 
     @cached_property
     def _rows(self) -> Exogenous:

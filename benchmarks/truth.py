@@ -331,7 +331,16 @@ def publish(options: argparse.Namespace, records: Sequence[Record], summary: dic
 
 def main() -> None:
     """Measure what is missing, print the tables."""
-    options = parser(METHODS, str(__doc__)).parse_args()
+    carry_out(parser(METHODS, str(__doc__)).parse_args(), measure, summarise, report)
+
+
+def carry_out(
+    options: argparse.Namespace,
+    measure: Callable[[World, AuditConfig, int | None], Record],
+    summarise: Callable[[Sequence[Record]], dict[str, Record]],
+    report: Callable[[dict[str, Record]], str],
+) -> None:
+    """Measure the worlds that are missing, and print and write what all of them say."""
     config = AuditConfig(methods=tuple(options.methods), subsamples=options.subsamples)
 
     def measured(number: int, family: str) -> Record:
