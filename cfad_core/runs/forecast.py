@@ -6,6 +6,7 @@ It follows from what they are expected to take where costs were measured, and fr
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import about, remaining
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
+from cfad_core.runs.access import OPERATOR
 from cfad_core.runs.lanes import Outlook, Waiting, is_short, outlooks, seats
 
 if TYPE_CHECKING:
@@ -109,12 +111,16 @@ def outlook_words(found: Outlook) -> str:
 def outlooks_of(store: Index, workers: int, *, more: Waiting | None = None) -> dict[str, Outlook]:
     """When each audit of the queue starts and is done, and one more that may come."""
     factor, now = pace_here(store).factor, time.time()
+    everybody = store.seen_by(OPERATOR)  # to count places and seconds; what others audit is not said
     queue = [
-        Waiting(one.id, one.created, one.expected or 0.0, bool(one.is_short)) for one in store.find(status="queued")
+        Waiting(one.id, one.created, one.expected or 0.0, bool(one.is_short), one.owner)
+        for one in everybody.find(status="queued")
     ]
-    running = [(bool(one.is_short), _left(one, factor, now)) for one in store.find(status="running")]
+    records = everybody.find(status="running")
+    running = [(bool(one.is_short), _left(one, factor, now)) for one in records]
     count = max(workers, len(running), 1)
-    return outlooks([*queue, *([more] if more is not None else [])], seats(running, count), count, factor)
+    everything, turns = [*queue, *([more] if more is not None else [])], Counter(one.owner for one in records)
+    return outlooks(everything, seats(running, count), count, factor, turns)
 
 
 def _left(record: AuditRecord, factor: float, now: float) -> float:

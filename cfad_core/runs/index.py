@@ -1,7 +1,12 @@
-"""The index of saved audits: a row in a database for each, and a folder with its big parts."""
+"""The index of saved audits: a row in a database for each, and a folder with its big parts.
+
+Whoever looks at it is part of it (``seen_by``): every query asks for what they may see, every change for what they
+may do.
+"""
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 import time
@@ -12,8 +17,23 @@ import sqlalchemy as sa
 from filelock import FileLock
 
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
+from cfad_core.runs.access import (
+    OPERATOR,
+    NotAllowedError,
+    Right,
+    Share,
+    Viewer,
+    covers,
+    drafts_of,
+    right_of,
+    traces_of,
+    visible_to,
+)
+from cfad_core.runs.allowance import Allowance
 from cfad_core.runs.database import connect
+from cfad_core.runs.log import Deed, entry
 from cfad_core.runs.model import AUDITS, DELETED, DRAFTS, REPORTS, AuditRecord, Report, Status
+from cfad_core.runs.team_tables import LOG, SHARES
 from cfad_core.runs.trace import AuditTrace
 
 _KEPT = 7 * 24 * 3600.0  # seconds that nobody touches a draft
@@ -29,7 +49,13 @@ def home_folder() -> Path:
 
 
 class Index:
-    """Rows and folders of audits, to be read. Safe to use from several threads and processes at once."""
+    """Rows and folders of audits, to be read. Safe to use from several threads and processes at once.
+
+    Attributes
+    ----------
+    viewer : who looks; a store that is opened is the operator's, who may everything
+    allowance : how much one person may take
+    """
 
     def __init__(self, home: Path | None = None, url: str | None = None) -> None:
         self.home = (home or home_folder()).absolute()
@@ -40,7 +66,15 @@ class Index:
             raise CfadError(f"Cannot create the store in '{self.home}': {error.strerror}.") from error
         own = sa.URL.create("sqlite", database=str(self.home / "audits.sqlite")).render_as_string(hide_password=False)
         self.url = url or os.environ.get("CFAD_DATABASE_URL") or own
+        self.allowance = Allowance.from_environment()
         self._engine = connect(self.url, self.home)
+        self.viewer = OPERATOR
+
+    def seen_by(self, viewer: Viewer) -> Self:
+        """The same store as somebody sees it: of what they may not see, it says that it is not there."""
+        seen = copy.copy(self)
+        seen.viewer = viewer
+        return seen
 
     def close(self) -> None:
         self._engine.dispose()
@@ -59,17 +93,62 @@ class Index:
         InvalidArtifactError
             If there is none of this id.
         """
+        query = sa.select(AUDITS).where(AUDITS.c.id == audit, visible_to(self.viewer))
         with self._engine.connect() as connection:
-            row = connection.execute(sa.select(AUDITS).where(AUDITS.c.id == audit)).mappings().first()
+            row = connection.execute(query).mappings().first()
         if row is None:
             raise InvalidArtifactError(f"There is no audit '{audit}'.")
         return AuditRecord.of(row)
+
+    def right(self, audit: str) -> Right:
+        """What whoever looks may do with an audit that they see.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If they see none of this id.
+        """
+        record = self.get(audit)
+        shares = () if self.viewer.sees_all else self._shares_of(audit)
+        return right_of(self.viewer, record.owner, shares) or "read"  # it may have been taken away since
+
+    def _shares_of(self, audit: str) -> tuple[Share, ...]:
+        query = sa.select(SHARES.c.audience, SHARES.c.name, SHARES.c.may).where(SHARES.c.audit == audit)
+        with self._engine.connect() as connection:
+            found = connection.execute(query.order_by(SHARES.c.audience, SHARES.c.name)).mappings()
+            return tuple(Share(**dict(row)) for row in found)
+
+    def _need(self, audit: str, right: Right) -> AuditRecord:
+        """The audit, if whoever looks may do that much with it."""
+        record = self.get(audit)
+        if not self.viewer.sees_all and not covers(self.right(audit), right):
+            allowed = "who made it" if right == "own" else "who made it, and whom they let tune it"
+            raise NotAllowedError(f"Only {allowed} may do this with audit '{audit}'. Ask {record.owner or 'them'}.")
+        return record
+
+    def _need_maker(self) -> None:
+        if not self.viewer.may_make:
+            raise NotAllowedError("You may read audits here, but not make or change any. Ask an administrator.")
+
+    def _need_operator(self) -> None:
+        if not self.viewer.is_operator:
+            raise NotAllowedError("Only the program itself works on the queue.")
+
+    def _log(self, connection: sa.Connection, deed: Deed, audit: str | None, about: str = "") -> None:
+        connection.execute(sa.insert(LOG).values(entry(self.viewer, deed, audit, about)))
+
+    def note(self, deed: Deed, audit: str, about: str = "") -> None:
+        """Write into the log what was done with an audit that whoever looks may see: opened or downloaded, say."""
+        self.get(audit)
+        with self._engine.begin() as connection:
+            self._log(connection, deed, audit, about)
 
     def find(
         self, *, status: Status | None = None, owner: str | None = None, text: str = "", limit: int | None = None
     ) -> list[AuditRecord]:
         """Audits, the newest first; ``text`` is looked for in name, note and source."""
-        query = sa.select(AUDITS).order_by(AUDITS.c.created.desc(), AUDITS.c.id).limit(limit)
+        query = sa.select(AUDITS).where(visible_to(self.viewer))
+        query = query.order_by(AUDITS.c.created.desc(), AUDITS.c.id).limit(limit)
         if status is not None:
             if status not in get_args(Status):
                 raise InvalidDataError(f"There is no status '{status}'; choose one of: {', '.join(get_args(Status))}.")
@@ -95,29 +174,63 @@ class Index:
 
     def deleted(self) -> list[AuditTrace]:
         """What is left of audits that had a result and were deleted, the oldest first."""
+        query = sa.select(DELETED).where(traces_of(self.viewer)).order_by(DELETED.c.created, DELETED.c.id)
         with self._engine.connect() as connection:
-            rows = connection.execute(sa.select(DELETED).order_by(DELETED.c.created, DELETED.c.id)).mappings()
+            rows = connection.execute(query).mappings()
             return [AuditTrace(**{str(name): value for name, value in row.items()}) for row in rows]
 
     def reports(self, audit: str, after: int = 0) -> list[Report]:
         """The reports of an audit, from the one after ``after`` on."""
+        if not self.viewer.sees_all:
+            self.get(audit)
         query = sa.select(REPORTS).where(REPORTS.c.audit == audit, REPORTS.c.id > after).order_by(REPORTS.c.id)
         with self._engine.connect() as connection:
             return [Report(**dict(row)) for row in connection.execute(query).mappings()]
 
     def folder(self, audit: str) -> Path:
-        """Where the big parts of an audit are, or will be."""
-        return self.home / "audits" / audit
+        """Where the big parts of an audit are, or will be.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If whoever looks sees no audit of this id; the program itself may ask before there is one.
+        """
+        if not self.viewer.is_operator:
+            self.get(audit)
+        return self._folder(audit)
 
     def table_path(self, name: str) -> Path:
-        """Where a table is, or will be, by its digest."""
+        """Where a table is, or will be, by its digest.
+
+        Raises
+        ------
+        InvalidArtifactError
+            If it belongs to no audit or draft that whoever looks may see.
+        """
+        if not self.viewer.is_operator and not self._sees_table(name):
+            raise InvalidArtifactError(f"There is no table '{name[:64]}'.")
+        return self._table_path(name)
+
+    def _folder(self, audit: str) -> Path:
+        return self.home / "audits" / audit
+
+    def _table_path(self, name: str) -> Path:
         return self.home / "tables" / f"{name}.parquet"
 
-    def _change(self, audit: str, **values: Any) -> None:
+    def _sees_table(self, name: str) -> bool:
+        audits = sa.select(AUDITS.c.tables).where(visible_to(self.viewer))
+        drafts = sa.select(DRAFTS.c.tables).where(drafts_of(self.viewer))
+        with self._engine.connect() as connection:
+            return any(
+                name in tables.values() for query in (audits, drafts) for tables in connection.execute(query).scalars()
+            )
+
+    def _change(self, audit: str, needs: Right, what: str, **values: Any) -> None:
+        """Change the row of an audit, if whoever looks may; ``what`` is for the log."""
+        self._need(audit, needs)
         with self._engine.begin() as connection:
-            changed = connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(values)).rowcount
-        if not changed:
-            raise InvalidArtifactError(f"There is no audit '{audit}'.")
+            connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(values))
+            self._log(connection, "changed", audit, what)
 
     def _tables_lock(self) -> FileLock:
         """Held while tables and the row that names them come or go."""
@@ -127,16 +240,16 @@ class Index:
         with self._tables_lock():
             with self._engine.begin() as connection:
                 connection.execute(sa.delete(DRAFTS).where(DRAFTS.c.changed < time.time() - _KEPT))
-                drafted = connection.execute(sa.select(DRAFTS.c.tables)).scalars().all()
-            used = {name for record in self.find() for name in record.tables.values()}
-            used |= {name for tables in drafted for name in tables.values()}
+                kept = [connection.execute(sa.select(one.c.tables)).scalars().all() for one in (AUDITS, DRAFTS)]
+            used = {name for of_one in kept for tables in of_one for name in tables.values()}  # of everybody
             for path in (self.home / "tables").iterdir():
                 if path.stem not in used:
                     path.unlink(missing_ok=True)
 
     def _drop_unknown_folders(self) -> None:
         folders = list((self.home / "audits").iterdir())  # before the rows: a row comes before its folder
-        known = {record.id for record in self.find()}
+        with self._engine.connect() as connection:
+            known = set(connection.execute(sa.select(AUDITS.c.id)).scalars())
         for folder in folders:
             if folder.name not in known:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -73,8 +73,10 @@ AUDITS = sa.Table(
     sa.Column("is_short", sa.Boolean),
     sa.Column("seconds_left", sa.Float),
     sa.Column("is_late", sa.Boolean),
+    sa.Column("size", sa.BigInteger),
     sa.Index("audits_created", "created"),
     sa.Index("audits_status", "status"),
+    sa.Index("audits_owner", "owner"),
 )
 REPORTS = sa.Table(
     "reports",
@@ -104,6 +106,7 @@ DELETED = sa.Table(  # what reports of the same table list of audits that had a 
     sa.Column("config", sa.Text, nullable=False),
     sa.Column("verdicts", sa.JSON, nullable=False),
     sa.Column("plan", sa.JSON(none_as_null=True)),
+    sa.Column("owner", sa.Text, nullable=False, server_default=""),
 )
 DRAFTS = sa.Table(  # tables that people are preparing
     "drafts",
@@ -112,6 +115,7 @@ DRAFTS = sa.Table(  # tables that people are preparing
     sa.Column("changed", sa.Float, nullable=False),
     sa.Column("tables", sa.JSON, nullable=False),
     sa.Column("content", sa.JSON, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False, server_default=""),
 )
 EXPORTED = tuple(column.name for column in AUDITS.columns if column.info == _EXPORTED)
 
@@ -238,6 +242,7 @@ class AuditRecord:
         elsewhere
     is_short : whether it is taken by workers that are kept free for short audits, too
     seconds_left, is_late : of a running audit, as ``Countdown`` says; None while there is too little to go by
+    size : bytes of its folder, once it is done
     error : what went wrong, for everybody; ``details`` are for repair
     """
 
@@ -272,6 +277,7 @@ class AuditRecord:
     is_short: bool | None = None
     seconds_left: float | None = None
     is_late: bool | None = None
+    size: int | None = None
 
     @staticmethod
     def of(row: Mapping[Any, Any]) -> AuditRecord:

@@ -16,6 +16,8 @@ from cfad_core.audit.pending_files import FOLDER as PENDING
 from cfad_core.audit.pending_files import is_answered, is_finished_with, is_pending
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.index import Index
+from cfad_core.runs.lanes import Waiting, in_turn
+from cfad_core.runs.log import Deed
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
 from cfad_core.runs.plan import is_sealed
 from cfad_core.runs.signed import FOLDER as SIGNED
@@ -32,25 +34,39 @@ class Queue(Index):
         ----------
         only_short : for workers that are kept free for short audits; see ``lanes``
         """
-        due = AUDITS.c.created + sa.func.coalesce(AUDITS.c.expected, 0.0)
-        first = (
-            sa.select(AUDITS.c.id)
-            .where(AUDITS.c.status == "queued", sa.true() if audit is None else AUDITS.c.id == audit)
-            .where(AUDITS.c.is_short.is_(True) if only_short else sa.true())
-            .order_by(due, AUDITS.c.id)
-            .limit(1)
-            .with_for_update(skip_locked=True)
-        )
-        now = time.time()
+        self._need_operator()
         worker = f"{worker}#{secrets.token_hex(4)}"  # this run, not an earlier one of the same worker
-        taken = {"status": "running", "worker": worker, "started": now, "heartbeat": now, "finished": None}
-        query = sa.update(AUDITS).where(AUDITS.c.id == first.scalar_subquery(), AUDITS.c.status == "queued")
-        with self._engine.begin() as connection:
-            found = connection.execute(query.values(taken).returning(AUDITS.c.id)).scalar()
-        return None if found is None else self.get(found)
+        for one in self._turns(only_short) if audit is None else [audit]:
+            now = time.time()
+            taken = {"status": "running", "worker": worker, "started": now, "heartbeat": now, "finished": None}
+            query = sa.update(AUDITS).where(AUDITS.c.id == one, AUDITS.c.status == "queued").values(taken)
+            with self._engine.begin() as connection:
+                is_mine = connection.execute(query).rowcount == 1  # nobody else was faster
+            if is_mine:
+                return self.get(one)
+        return None
+
+    def _turns(self, only_short: bool) -> list[str]:
+        """The audits that may be taken, in the order in which they are; not those of people who have enough running."""
+        names = ("id", "created", "expected", "is_short", "owner")
+        queued = sa.select(*(AUDITS.c[name] for name in names)).where(AUDITS.c.status == "queued")
+        busy = sa.select(AUDITS.c.owner, sa.func.count()).where(AUDITS.c.status == "running").group_by(AUDITS.c.owner)
+        with self._engine.connect() as connection:
+            rows = connection.execute(queued).all()
+            if not rows:
+                return []
+            running = {str(owner): int(count) for owner, count in connection.execute(busy)}
+        waiting = [Waiting(row.id, row.created, row.expected or 0.0, bool(row.is_short), row.owner) for row in rows]
+        most = self.allowance.running
+        return [
+            one.id
+            for one in in_turn(waiting, running)
+            if (one.is_short or not only_short) and (not one.owner or running.get(one.owner, 0) < most)
+        ]
 
     def take_over(self, audit: str, worker: str, successor: str) -> bool:
         """Hand a running audit from one worker to the next; False if it is not the first one's any more."""
+        self._need_operator()
         values = {"worker": successor, "heartbeat": time.time()}
         with self._engine.begin() as connection:
             return connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(values)).rowcount == 1
@@ -72,6 +88,7 @@ class Queue(Index):
         progress : the share of the whole audit that is done
         seconds_left, is_late : as ``Countdown`` says
         """
+        self._need_operator()
         now = time.time()
         line = {"audit": audit, "at": now, "values": dict(report.values)}
         line |= {name: getattr(report, name) for name in ("stage", "step", "total")}
@@ -83,6 +100,7 @@ class Queue(Index):
 
     def beat(self, audit: str, worker: str | None = None) -> bool:
         """Say that its worker is alive; returns whether it is to stop: it was asked to, or is not its run any more."""
+        self._need_operator()
         with self._engine.begin() as connection:
             query = sa.update(AUDITS).where(*_run(audit, worker)).values(heartbeat=time.time())
             asked = connection.execute(query.returning(AUDITS.c.cancel_requested)).scalar()
@@ -90,7 +108,8 @@ class Queue(Index):
 
     def finish(self, audit: str, metrics: Mapping[str, Any], worker: str | None = None) -> None:
         """The folder is complete."""
-        self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics))
+        size = sum(path.stat().st_size for path in self._folder(audit).rglob("*") if path.is_file())
+        self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics), size=size)
 
     def wait(self, audit: str, worker: str | None = None) -> None:
         """It waits for a detector's answers."""
@@ -102,18 +121,20 @@ class Queue(Index):
 
     def clear_staged(self, audit: str) -> None:
         """Remove what a process that was killed had not finished writing."""
-        for folder in (self.folder(audit), self.folder(audit) / PENDING):
+        self._need_operator()
+        for folder in (self._folder(audit), self._folder(audit) / PENDING):
             for staged in folder.glob(".staged-*"):
                 shutil.rmtree(staged, ignore_errors=True)
 
     def request_cancel(self, audit: str) -> None:
         """Cancel a queued audit at once, and ask a running one to stop; others are left as they are."""
-        self.get(audit)
+        self._need(audit, "own")
         with self._engine.begin() as connection:
             one = AUDITS.c.id == audit
             queued = {"status": "cancelled", "finished": time.time(), "cancel_requested": True}
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "queued").values(queued))
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "running").values(cancel_requested=True))
+            self._log(connection, "cancelled", audit)
 
     def start(self, audit: str) -> None:
         """Put a planned audit into the queue, as it was sealed.
@@ -123,7 +144,7 @@ class Queue(Index):
         InvalidDataError
             If it is not planned, or not any more what was sealed.
         """
-        record = self.get(audit)
+        record = self._need(audit, "own")
         if record.status != "planned":
             raise InvalidDataError(f"Audit '{audit}' is {record.status}; only a planned audit can be started.")
         if not is_sealed(record):
@@ -141,9 +162,11 @@ class Queue(Index):
         InvalidDataError
             If it is planned, queued, running or done.
         """
+        self._need(audit, "own")
         self._put_into_queue(audit, ENDED_EARLY)
 
-    def _put_into_queue(self, audit: str, states: Sequence[Status], **changes: Any) -> None:
+    def _put_into_queue(self, audit: str, states: Sequence[Status], deed: Deed = "started", **changes: Any) -> None:
+        self._check_queue()
         fresh = {"status": "queued", "stage": "", "progress": 0.0, "cancel_requested": False}
         fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION, **changes}
         times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
@@ -153,8 +176,14 @@ class Queue(Index):
             again = connection.execute(query.values({**fresh, **times}).returning(AUDITS.c.id)).first()
             if again is not None:
                 connection.execute(sa.delete(REPORTS).where(REPORTS.c.audit == audit))
+                self._log(connection, deed, audit)
         if again is None:
             raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; it cannot be started again.")
+
+    def _check_queue(self) -> None:
+        """Refuse one more audit in the queue if whoever looks has enough there."""
+        if not self.viewer.is_operator:
+            self.allowance.check_queue(len(self.find(status="queued", owner=self.viewer.name)))
 
     def recover(self, is_alive: Callable[[AuditRecord], bool | None], stale_after: float = 60.0) -> list[str]:
         """Settle what dead processes left; returns the audits that were interrupted.
@@ -164,6 +193,7 @@ class Queue(Index):
         is_alive : whether the worker of a running audit is; None if it lives on another machine and cannot be asked:
             then it counts as dead once it has not been heard of for ``stale_after`` seconds
         """
+        self._need_operator()
         interrupted = []
         for record in self.find(status="running"):
             alive = is_alive(record)
@@ -177,7 +207,7 @@ class Queue(Index):
 
     def _settle(self, record: AuditRecord) -> bool:
         """End a run whose worker is dead; returns whether what it made is whole."""
-        folder = self.folder(record.id)
+        folder = self._folder(record.id)
         self.clear_staged(record.id)
         if is_pending(folder) and not is_answered(folder):
             self.wait(record.id, record.worker)
@@ -196,6 +226,7 @@ class Queue(Index):
         return True
 
     def _end(self, audit: str, worker: str | None, status: Status, **values: Any) -> None:
+        self._need_operator()
         ended = {"status": status, "finished": time.time(), "worker": None, "seconds_left": None, "is_late": None}
         with self._engine.begin() as connection:
             connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(ended | values))

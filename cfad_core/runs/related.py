@@ -56,6 +56,8 @@ class RelatedAudit:
 def related(index: Index, audit: str) -> tuple[RelatedAudit, ...]:
     """All other audits, deleted ones included, that share a table with this one or have its columns; oldest first.
 
+    Of a team's audits, those that whoever looks may see.
+
     Raises
     ------
     InvalidArtifactError
@@ -67,7 +69,9 @@ def related(index: Index, audit: str) -> tuple[RelatedAudit, ...]:
     columns_of = cache(lambda digest: frozenset(column_names(index.table_path(digest))))
 
     def columns(trace: AuditTrace) -> frozenset[str]:
-        return frozenset(trace.columns) or columns_of(_tables(trace).get("table", ""))
+        if trace.columns or trace.deleted is not None:
+            return frozenset(trace.columns)
+        return columns_of(_tables(trace).get("table", ""))
 
     others = [*(trace_of(record) for record in index.find()), *index.deleted()]
     found = []

@@ -35,12 +35,15 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs import signed
+from cfad_core.runs.access import OPERATOR
 from cfad_core.runs.drafts import Drafts
 from cfad_core.runs.forecast import expected_time
 from cfad_core.runs.large import large_stages
-from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold
+from cfad_core.runs.log import Deed
+from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold, Status
 from cfad_core.runs.plan import sealed_plan
 from cfad_core.runs.queue import Queue
+from cfad_core.runs.team import Team
 from cfad_core.runs.trace import column_names, trace_of
 
 
@@ -53,7 +56,7 @@ class Request:
     config: AuditConfig
 
 
-class Store(Queue, Drafts):
+class Store(Queue, Drafts, Team):
     """Audits that last: what people do with them. What jobs do is in ``Queue``."""
 
     def create(  # noqa: PLR0913 - all but the first three by name
@@ -63,7 +66,7 @@ class Store(Queue, Drafts):
         config: AuditConfig,
         *,
         name: str,
-        owner: str = "",
+        owner: str | None = None,
         source: str = "",
         parent: str | None = None,
         prepare: Callable[[Path], None] | None = None,
@@ -72,17 +75,20 @@ class Store(Queue, Drafts):
 
         Parameters
         ----------
+        owner : whose it is, if the program itself makes it; else it is that of whoever looks
         prepare : called with its folder before anybody can take it from the queue
 
         Raises
         ------
         InvalidDataError, InvalidConfigError
             If the table does not have these roles, the name is empty, or there is no such method.
+        NotAllowedError, LimitReachedError
+            If whoever looks may make none, or has as many as one person may have.
         """
         row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
         if prepare is not None:
-            prepare(self.folder(str(row["id"])))
-        row |= expected_time(tables, roles, config, large_stages(self.folder(str(row["id"]))))
+            prepare(self._folder(str(row["id"])))
+        row |= expected_time(tables, roles, config, large_stages(self._folder(str(row["id"]))))
         self._insert(row | {"status": "queued"}, tables)
         return str(row["id"])
 
@@ -95,7 +101,7 @@ class Store(Queue, Drafts):
         name: str,
         by: str,
         expectation: str = "",
-        owner: str = "",
+        owner: str | None = None,
         source: str = "",
         parent: str | None = None,
     ) -> str:
@@ -118,12 +124,18 @@ class Store(Queue, Drafts):
 
     def adopt(self, row: Mapping[str, Any], metrics: Mapping[str, Any], folder: Path, tables: Tables) -> str:
         """Take in a finished audit from elsewhere: its row, headline, files and tables; returns its id."""
+        self._need_maker()
         audit = secrets.token_hex(6)
         full = {"schema_version": SCHEMA_VERSION, **row, "id": audit, "status": "running", "heartbeat": time.time()}
-        self._insert(full, tables)
-        os.replace(folder, self.folder(audit))
-        self.finish(audit, metrics)
-        self._change(audit, finished=row.get("finished"))  # not the moment at which it was taken in
+        if not self.viewer.is_operator:
+            full["owner"] = self.viewer.name
+        self._insert(full, tables, "imported")
+        os.replace(folder, self._folder(audit))
+        program = self.seen_by(OPERATOR)
+        program.finish(audit, metrics)
+        with self._engine.begin() as connection:  # not the moment at which it was taken in
+            query = sa.update(AUDITS).where(AUDITS.c.id == audit)
+            connection.execute(query.values(finished=row.get("finished")))
         return audit
 
     def result(self, audit: str) -> AuditResult:
@@ -141,7 +153,7 @@ class Store(Queue, Drafts):
         record = self.get(audit)
         if record.status != "done":
             raise InvalidArtifactError(f"Audit '{audit}' is {record.status}; only an audit that is done has a result.")
-        return self.folder(audit)
+        return self._folder(audit)
 
     def request(self, audit: str) -> Request:
         """The tables, roles and settings of an audit."""
@@ -166,9 +178,9 @@ class Store(Queue, Drafts):
             If the audit asks no detector, or has not come so far.
         """
         record = self.get(audit)
-        if not is_pending(self.folder(audit)):
+        if not is_pending(self._folder(audit)):
             raise InvalidArtifactError(f"Audit '{audit}' ({record.name}) is {record.status} and has no rows to score.")
-        return load_questions(self.folder(audit))
+        return load_questions(self._folder(audit))
 
     def answer(self, audit: str, given: pd.DataFrame, form: AnswerForm) -> None:
         """Take the scores of a detector that was asked, and put the audit into the queue to be finished.
@@ -183,38 +195,43 @@ class Store(Queue, Drafts):
             If the audit has no questions.
         """
         asked = self.questions(audit)
+        self._need(audit, "tune")
         form.read(asked, given)
         with self._tables_lock():  # no second answer at the same time
             if self.get(audit).status in ACTIVE:
                 raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; wait until it is done.")
-            save_answers(given, form, self.folder(audit))  # what earlier ones came to is there until it is replaced
+            save_answers(given, form, self._folder(audit))  # what earlier ones came to is there until it is replaced
             saved = self.get(audit).threshold_entry or {}
             of_others = saved if saved.get("method") != asked.name else None  # scores may now mean something else
-            self._put_into_queue(audit, ("waiting", "done", *ENDED_EARLY), metrics=None, threshold=of_others or None)
+            states: tuple[Status, ...] = ("waiting", "done", *ENDED_EARLY)
+            self._put_into_queue(audit, states, "answered", metrics=None, threshold=of_others or None)
 
     def rename(self, audit: str, name: str) -> None:
-        self._change(audit, name=checked_name(name))
+        self._change(audit, "own", "name", name=checked_name(name))
 
     def annotate(self, audit: str, note: str) -> None:
-        self._change(audit, note=note)
+        self._change(audit, "tune", "note", note=note)
 
     def choose_threshold(self, audit: str, threshold: ChosenThreshold) -> None:
         """Keep the threshold that was chosen."""
-        self._change(audit, threshold=threshold.to_dict())
+        self._change(audit, "tune", "threshold", threshold=threshold.to_dict())
 
     def state(self, audit: str, statements: Statements) -> None:
         """Keep what people state about the audit, in the place of all that they stated before."""
-        self._change(audit, statements=statements.to_dict())
+        self._change(audit, "tune", "statements", statements=statements.to_dict())
 
     def sign(
         self, audit: str, files: Callable[[int, float], signed.Files], signer: str, role: str = ""
     ) -> signed.Signature:
         """Keep a signed copy of the report of a finished audit, as ``signed.sign``."""
-        return signed.sign(self.finished_folder(audit), files, signer, role)
+        self._need(audit, "tune")
+        signature = signed.sign(self.finished_folder(audit), files, signer, role)
+        self.note("signed", audit, f"report {signature.version}")
+        return signature
 
     def signatures(self, audit: str) -> tuple[signed.Signature, ...]:
         """The signatures of its signed reports, ascending, as ``signed.signatures``."""
-        return signed.signatures(self.folder(self.get(audit).id))
+        return signed.signatures(self._folder(self.get(audit).id))
 
     def delete(self, audit: str) -> None:
         """Delete an audit with its signed reports, and its tables unless another audit has them.
@@ -226,27 +243,34 @@ class Store(Queue, Drafts):
         InvalidDataError
             If it is running.
         """
+        self._need(audit, "own")
         query = sa.delete(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status != "running").returning(AUDITS)
         with self._engine.begin() as connection:
             gone = connection.execute(query).mappings().first()
             if gone is not None and self._had_result(record := AuditRecord.of(gone)):
-                columns = column_names(self.table_path(record.tables.get("table", "")))
+                columns = column_names(self._table_path(record.tables.get("table", "")))
                 trace = dataclasses.asdict(trace_of(record, columns, deleted=time.time()))
                 connection.execute(sa.insert(DELETED).values(trace))
+            if gone is not None:
+                self._log(connection, "deleted", audit, str(gone["name"]))
         if gone is None:
             self.get(audit)
             raise InvalidDataError(f"Audit '{audit}' is running; cancel it first.")
-        shutil.rmtree(self.folder(audit), ignore_errors=True)
+        shutil.rmtree(self._folder(audit), ignore_errors=True)
         self._drop_unused_tables()
 
     def _had_result(self, record: AuditRecord) -> bool:
         """Whether it has a result, or had one before it was answered anew."""
-        return record.status == "done" or (self.folder(record.id) / "audit.json").is_file()
+        return record.status == "done" or (self._folder(record.id) / "audit.json").is_file()
 
     def _row(
         self, tables: Tables, roles: ColumnRoles, config: AuditConfig, *, name: str, **more: Any
     ) -> dict[str, Any]:
         """A new row of the index, but for its status."""
+        self._need_maker()
+        if more.get("parent") is not None and not self.viewer.is_operator:
+            self.get(more["parent"])
+        more["owner"] = (more.get("owner") or "") if self.viewer.is_operator else self.viewer.name
         check_known(config.methods)
         if config.asked is not None:
             check_own_name(config.asked.name)
@@ -262,13 +286,29 @@ class Store(Queue, Drafts):
             **more,
         }
 
-    def _insert(self, row: Mapping[str, Any], tables: Tables) -> None:
+    def _insert(self, row: Mapping[str, Any], tables: Tables, deed: Deed = "made") -> None:
         with self._tables_lock():
-            for part, name in tables.digests.items():
-                if not self.table_path(name).is_file():
-                    tables.save(part, self.table_path(name))
-            with self._engine.begin() as connection:
-                connection.execute(sa.insert(AUDITS).values(dict(row)))
+            if not self.viewer.is_operator:
+                self.allowance.check_rows(tables.rows)
+                self._check_queue()
+            paths = {part: self._table_path(name) for part, name in tables.digests.items()}
+            new = {part: path for part, path in paths.items() if not path.is_file()}
+            try:
+                for part, path in new.items():
+                    tables.save(part, path)
+                if not self.viewer.is_operator:
+                    self.allowance.check_bytes(self.bytes_of(self.viewer.name), sum(map(_size, new.values())))
+                with self._engine.begin() as connection:
+                    connection.execute(sa.insert(AUDITS).values(dict(row)))
+                    self._log(connection, deed, str(row["id"]), str(row["name"]))
+            except BaseException:
+                for path in new.values():
+                    path.unlink(missing_ok=True)
+                raise
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
 
 
 def checked_name(name: str) -> str:

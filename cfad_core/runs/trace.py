@@ -38,6 +38,7 @@ class AuditTrace:
     config: str
     verdicts: Mapping[str, str]
     plan: Mapping[str, Any] | None
+    owner: str = ""
 
 
 def trace_of(record: AuditRecord, columns: Sequence[str] = (), deleted: float | None = None) -> AuditTrace:
@@ -56,6 +57,7 @@ def trace_of(record: AuditRecord, columns: Sequence[str] = (), deleted: float | 
         config=record.config_text,
         verdicts=_verdicts(record),
         plan=record.plan_entry,
+        owner=record.owner,
     )
 
 

@@ -144,7 +144,7 @@ def test_nobody_is_overwritten(done: tuple[str, str]) -> None:
     press(app, "Remove")
     with Store() as store:
         assert store.get(audit).statements == Statements(system="Claims")
-        store._change(audit, statements={"unknown": 1})
+        store._change(audit, "tune", "statements", statements={"unknown": 1})
     app = visit(PAGE, audit=audit)
     assert not app.exception
     assert not [one for one in app.button if one.label == "Mark as justified"]

@@ -35,7 +35,7 @@ def _size(key: str, roles: str, share: float, _tables: Tables, _roles: ColumnRol
 def _queue_words(size: Size, config: AuditConfig, now: Draft, *, knows_truth: bool) -> str:
     expected = expected_seconds(config, size, knows_truth=knows_truth)
     short = is_short(expected, size.rows * now.first.shape[1])
-    mine = Waiting("", time.time(), expected, short)
+    mine = Waiting("", time.time(), expected, short, store().viewer.name)
     found = outlooks_of(store(), workers(), more=mine)[mine.id]
     if found.starts_in <= 0.0:
         return ""
