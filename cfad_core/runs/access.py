@@ -42,7 +42,7 @@ class Viewer:
 
     Attributes
     ----------
-    name : what they own is theirs by this name; empty: whoever runs the program, who may everything
+    name : what they own is theirs by this name; empty where nobody signs in, and everything is everybody's
     groups : those of the sign-in that audits can be shared with
     via : how they came
     request : the id of the request that brought them, for the log
@@ -57,11 +57,11 @@ class Viewer:
     @property
     def is_operator(self) -> bool:
         """Whether it is the program itself, or whoever runs it on a computer of their own."""
-        return not self.name
+        return not self.name and self.role == "admin"
 
     @property
     def sees_all(self) -> bool:
-        return self.is_operator or self.role == "admin"
+        return not self.name or self.role == "admin"
 
     @property
     def may_make(self) -> bool:
@@ -113,7 +113,7 @@ def visible_to(viewer: Viewer) -> sa.ColumnElement[bool]:
 
 def drafts_of(viewer: Viewer) -> sa.ColumnElement[bool]:
     """The drafts that somebody may see: their own."""
-    return sa.true() if viewer.is_operator else DRAFTS.c.owner == viewer.name
+    return sa.true() if not viewer.name else DRAFTS.c.owner == viewer.name
 
 
 def traces_of(viewer: Viewer) -> sa.ColumnElement[bool]:
@@ -123,9 +123,7 @@ def traces_of(viewer: Viewer) -> sa.ColumnElement[bool]:
 
 def right_of(viewer: Viewer, owner: str, shares: Iterable[Share]) -> Right | None:
     """What somebody may do with an audit; None: not even see it."""
-    if viewer.sees_all:
-        return "own"
-    if owner == viewer.name:
+    if viewer.sees_all or owner == viewer.name:
         return "own" if viewer.may_make else "read"
     given = {share.may for share in shares if _is_meant(viewer, share)}
     if "tune" in given and viewer.may_make:

@@ -182,7 +182,7 @@ class Queue(Index):
 
     def _check_queue(self) -> None:
         """Refuse one more audit in the queue if whoever looks has enough there."""
-        if not self.viewer.is_operator:
+        if self.viewer.name:
             self.allowance.check_queue(len(self.find(status="queued", owner=self.viewer.name)))
 
     def recover(self, is_alive: Callable[[AuditRecord], bool | None], stale_after: float = 60.0) -> list[str]:

@@ -288,7 +288,7 @@ class Store(Queue, Drafts, Team):
 
     def _insert(self, row: Mapping[str, Any], tables: Tables, deed: Deed = "made") -> None:
         with self._tables_lock():
-            if not self.viewer.is_operator:
+            if self.viewer.name:
                 self.allowance.check_rows(tables.rows)
                 self._check_queue()
             paths = {part: self._table_path(name) for part, name in tables.digests.items()}
@@ -296,7 +296,7 @@ class Store(Queue, Drafts, Team):
             try:
                 for part, path in new.items():
                     tables.save(part, path)
-                if not self.viewer.is_operator:
+                if self.viewer.name:
                     self.allowance.check_bytes(self.bytes_of(self.viewer.name), sum(map(_size, new.values())))
                 with self._engine.begin() as connection:
                     connection.execute(sa.insert(AUDITS).values(dict(row)))

@@ -140,7 +140,7 @@ class Team(Index):
         clean = " ".join(label.split())[:MOST_NAME]
         if not clean or not 0 < days <= MOST_DAYS:
             raise InvalidDataError(f"A token needs a label, and lasts for 1 to {MOST_DAYS} days; not {days}.")
-        if self.viewer.is_operator or self.viewer.limited_to(role).role != role:
+        if self.viewer.limited_to(role).role != role:
             raise NotAllowedError(f"You may make tokens that do no more than you may yourself; '{role}' is more.")
         if sum(token.is_good for token in self.tokens() if token.owner == self.viewer.name) >= MOST_TOKENS:
             raise InvalidDataError(f"You have {MOST_TOKENS} tokens; revoke one that is not needed any more.")
@@ -174,8 +174,13 @@ class Team(Index):
                 raise InvalidArtifactError(f"There is no token '{token[:40]}'.")
             self._log(connection, "token revoked", None, str(label))
 
-    def viewer_of(self, token: str, via: Way = "api", request: str = "") -> Viewer | None:
-        """For whom a token acts; None if it is unknown, revoked or has expired."""
+    def viewer_of(self, token: str, via: Way = "api", request: str = "", *, is_team: bool = True) -> Viewer | None:
+        """For whom a token acts; None if it is unknown, revoked or has expired.
+
+        Parameters
+        ----------
+        is_team : whether people sign in here: then a token that was made while nobody did is good for nothing
+        """
         self._need_operator()
         found = _TOKEN.fullmatch(token)
         if found is None:
@@ -186,7 +191,9 @@ class Team(Index):
         if row is None or not secrets.compare_digest(str(row["digest"]), _digest(found[2])):
             return None
         kept = Token(**{name: value for name, value in row.items() if name != "digest"})
-        owner = self._person(kept.owner) if kept.is_good else None
+        if not kept.is_good or (is_team and not kept.owner):
+            return None
+        owner = self._person(kept.owner) if kept.owner else Person("", (), "admin", 0.0)
         if owner is None:
             return None
         self._used(kept)
