@@ -9,13 +9,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from cfad_core.apps.cli import audit, benchmark, dashboard, data_sets, demo, gate, graph, report, saved, score
+from cfad_core.apps.cli import audit, benchmark, dashboard, data_sets, demo, gate, graph, report, saved, score, serve
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import AuditCancelled, CfadError
 
 __all__ = ["TerminalProgress", "main"]
 
-_GROUPS = (dashboard, audit, score, graph, gate, report, data_sets, benchmark, saved, demo)  # as --help lists them
+_GROUPS = (
+    dashboard,
+    serve,
+    audit,
+    score,
+    graph,
+    gate,
+    report,
+    data_sets,
+    benchmark,
+    saved,
+    demo,
+)  # as --help lists them
 _USAGE_ERROR = 2
 _CANCELLED = 130
 _BROKEN_PIPE = 141  # as the shell's for a signal

@@ -6,25 +6,17 @@ import argparse
 import os
 import sys
 
-from cfad_core.apps.cli.options import Commands
+from cfad_core.apps.cli.options import Commands, port
 from cfad_core.core.site import ENTRY
-
-_PORTS = range(1, 65536)
 
 
 def add_to(commands: Commands) -> None:
     dashboard = commands.add_parser("dashboard", help="open the dashboard on localhost; so does no command at all")
     dashboard.set_defaults(run=_dashboard)
     dashboard.add_argument(
-        "--port", type=_port, metavar="N", help="listen on this port; by default the first free one from 8501"
+        "--port", type=port, metavar="N", help="listen on this port; by default the first free one from 8501"
     )
     dashboard.add_argument("--no-browser", action="store_true", help="only print the address")
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) not in _PORTS:
-        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not '{text}'")
-    return int(text)
 
 
 def _dashboard(options: argparse.Namespace) -> None:

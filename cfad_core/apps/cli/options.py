@@ -13,6 +13,8 @@ from cfad_core.detectors.registry import METHODS, RANK, plain_methods
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+_PORTS = range(1, 65536)
+
 
 def add_table(parser: argparse.ArgumentParser, what: str = "CSV, TSV (also .gz), Parquet or Excel file") -> None:
     parser.add_argument("table", type=Path, metavar="TABLE", help=what)
@@ -75,4 +77,11 @@ def date_seconds(text: str) -> float:
 def seed_number(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**31:
         raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 to {2**31 - 1}; got '{text}'")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A number that a server can listen on."""
+    if not text.isdecimal() or int(text) not in _PORTS:
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not '{text}'")
     return int(text)

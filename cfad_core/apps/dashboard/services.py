@@ -9,6 +9,7 @@ import pandas as pd
 import psutil
 import streamlit as st
 
+from cfad_core.apps.dashboard.visitor import visitor
 from cfad_core.audit.result import AuditResult
 from cfad_core.runs.executor import Executor
 from cfad_core.runs.index import home_folder
@@ -21,8 +22,18 @@ _MEMORY_FOR_TWO = 6 * 10**9  # bytes
 
 
 def store() -> Store:
-    """The store, with whoever works its queue off (``CFAD_WORKERS`` of them; 0: another program does)."""
+    """The store, as whoever looks at the page sees it."""
+    return program_store().seen_by(visitor())
+
+
+def program_store() -> Store:
+    """The store as the program sees it, with what works its queue off (``CFAD_WORKERS``; 0: another program does)."""
     return _services(str(home_folder()), os.environ.get("CFAD_DATABASE_URL", ""), workers())[0]
+
+
+def close() -> None:
+    """Stop what the queue is worked off by, and close the store."""
+    _services.clear()
 
 
 def workers() -> int:
@@ -53,7 +64,7 @@ def reader() -> Reader:
 
 def uploads_folder() -> Path:
     """Where files that are uploaded are while they are needed."""
-    return store().home / "uploads"
+    return program_store().home / "uploads"
 
 
 @st.cache_resource(show_spinner=False, on_release=Reader.close)
@@ -62,13 +73,13 @@ def _reader(folder: str, ahead: bool) -> Reader:
 
 
 def result_of(record: AuditRecord) -> AuditResult:
-    """What a finished audit found."""
-    return _result(record.id, record.finished, str(store().home))
+    """What a finished audit found; whoever has its record may see it."""
+    return _result(record.id, record.finished, str(program_store().home))
 
 
 @st.cache_resource(show_spinner="Loading the audit ...", max_entries=4)
 def _result(audit: str, finished: float | None, home: str) -> AuditResult:  # noqa: ARG001 - they are the key
-    return store().result(audit)
+    return program_store().result(audit)
 
 
 def people_table(record: AuditRecord) -> pd.DataFrame:
@@ -76,6 +87,12 @@ def people_table(record: AuditRecord) -> pd.DataFrame:
     return stored_table(record.tables.get("test", record.tables["table"]))
 
 
-@st.cache_resource(show_spinner="Loading the table ...", max_entries=4)
 def stored_table(digest: str) -> pd.DataFrame:
-    return store().table(digest)
+    """A table by its digest, if it belongs to something that whoever looks may see."""
+    store().table_path(digest)
+    return _table(digest, str(program_store().home))
+
+
+@st.cache_resource(show_spinner="Loading the table ...", max_entries=4)
+def _table(digest: str, home: str) -> pd.DataFrame:  # noqa: ARG001 - it is part of the key
+    return program_store().table(digest)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from cfad_core.apps.dashboard.assets import ASSETS
+from cfad_core.apps.dashboard.entrance import enter, show_who
 from cfad_core.apps.dashboard.services import store
-from cfad_core.core.errors import CfadError
-from cfad_core.core.markdown import as_text
 
 HOME, DATA, TRAIN, FINDINGS = "app.py", "pages/1_Data.py", "pages/2_Train.py", "pages/Findings.py"
 GRAPH, PEOPLE, DENSITIES = "pages/3_Causal_graph.py", "pages/4_Counterfactuals.py", "pages/5_Score_densities.py"
@@ -75,11 +74,7 @@ def open_page(title: str) -> None:
     st.logo(str(ASSETS / "logo.svg"), size="large")
     st.html(ASSETS / "style.css")
     st.html(_ONE_STEP_BACK, unsafe_allow_javascript=True)
-    try:
-        store()
-    except CfadError as error:
-        st.error(f"The store of audits cannot be opened. {as_text(error)}")
-        st.stop()
+    enter()
     _sidebar()
     st.session_state[_PAGE] = next(file for file, place in PLACES.items() if place.title == title)
     _head(current_page())
@@ -115,6 +110,7 @@ def _sidebar() -> None:
         st.caption("All audits")
         for file in ELSEWHERE:
             link(file)
+        show_who()
 
 
 def _head(file: str) -> None:

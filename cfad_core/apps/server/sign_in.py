@@ -6,17 +6,19 @@ A sign-in gives claims (OIDC) or headers (a trusted proxy); here they become a `
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Literal, get_args
 
 from cfad_core.core.errors import CfadError, InvalidConfigError
-from cfad_core.core.formats import listed
+from cfad_core.core.formats import counted, listed
 from cfad_core.runs.access import MOST_NAME, Role, Viewer, Way
 
 Mode = Literal["none", "oidc", "proxy"]
 Network = IPv4Network | IPv6Network
+_HOUR = 3600.0
 _GROUP = "group:"  # before a name in the lists of people
 
 
@@ -33,6 +35,7 @@ class SignIn:
     mode : none: nobody signs in, and everything is everybody's
     name_claim, groups_claim : where an OIDC sign-in has the name that audits are shared with, and the groups
     name_header, groups_header : where a proxy has them
+    hours : after which somebody who signed in by OIDC has to do so again
     proxies : addresses that may say who somebody is
     admins, auditors, viewers : names, and groups after ``group:``. Without auditors everybody is one; without viewers
         everybody who is no auditor is one
@@ -43,6 +46,7 @@ class SignIn:
     groups_claim: str = "groups"
     name_header: str = "X-Forwarded-User"
     groups_header: str = "X-Forwarded-Groups"
+    hours: int = 12
     proxies: tuple[Network, ...] = ()
     admins: frozenset[str] = frozenset()
     auditors: frozenset[str] = frozenset()
@@ -72,6 +76,7 @@ class SignIn:
             _text("CFAD_GROUPS_CLAIM", SignIn.groups_claim),
             _text("CFAD_NAME_HEADER", SignIn.name_header),
             _text("CFAD_GROUPS_HEADER", SignIn.groups_header),
+            _hours(os.environ.get("CFAD_SIGN_IN_HOURS", "")),
             proxies,
             *(
                 frozenset(map(_folded, _names(os.environ.get(f"CFAD_{who}", ""))))
@@ -99,8 +104,11 @@ class SignIn:
         Raises
         ------
         SignInError
-            If the claims name nobody, or an address that its provider does not vouch for.
+            If the claims name nobody, or an address that its provider does not vouch for; or are too old.
         """
+        since = claims.get("iat")  # the provider's clock; one that is ahead a little harms nobody
+        if isinstance(since, int | float) and time.time() - since > self.hours * _HOUR:
+            raise SignInError(f"You signed in more than {counted(self.hours, 'hour')} ago. Please sign in again.")
         if self.name_claim == "email" and claims.get("email_verified") is False:
             raise SignInError(
                 "Your sign-in has an e-mail address that was never verified. Verify it there, and sign in again."
@@ -173,10 +181,17 @@ def _text(variable: str, otherwise: str) -> str:
     return os.environ.get(variable, "").strip() or otherwise
 
 
+def _hours(text: str) -> int:
+    if text and not (text.isdecimal() and int(text) > 0):
+        raise InvalidConfigError(f"CFAD_SIGN_IN_HOURS is a whole number above 0, such as 12; not '{text[:40]}'.")
+    return int(text) if text else SignIn.hours
+
+
 def _network(text: str) -> Network:
     try:
         return ip_network(text, strict=False)
     except ValueError:
         raise InvalidConfigError(
-            f"CFAD_PROXY has addresses such as 10.0.0.5, or networks such as 10.0.0.0/28, with commas; not '{text[:60]}'."
+            "CFAD_PROXY has addresses such as 10.0.0.5, or networks such as 10.0.0.0/28, with commas between them; not "
+            f"'{text[:60]}'."
         ) from None
