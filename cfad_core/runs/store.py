@@ -36,6 +36,7 @@ from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs import signed
 from cfad_core.runs.access import OPERATOR
+from cfad_core.runs.counts import Counts
 from cfad_core.runs.drafts import Drafts
 from cfad_core.runs.forecast import expected_time
 from cfad_core.runs.large import large_stages
@@ -56,7 +57,7 @@ class Request:
     config: AuditConfig
 
 
-class Store(Queue, Drafts, Team):
+class Store(Queue, Drafts, Team, Counts):
     """Audits that last: what people do with them. What jobs do is in ``Queue``."""
 
     def create(  # noqa: PLR0913 - all but the first three by name
