@@ -23,7 +23,8 @@ def add_to(commands: Commands) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    from cfad_core.apps.server.serve import Address, serve
+    from cfad_core.apps.dashboard.serving import serve
+    from cfad_core.apps.server.address import Address
 
     if (options.certificate is None) != (options.key is None):
         raise InvalidConfigError("To encrypt, give both: --certificate FILE --key FILE.")

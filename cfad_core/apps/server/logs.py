@@ -60,7 +60,7 @@ class _Line:
     def __str__(self) -> str:
         record = self._record
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"at": at, "level": record.levelname, "logger": record.name, "message": self._message}
+        line: dict[str, object] = {"at": at, "level": record.levelname, "logger": record.name, "message": self._message}
         line |= {"request": REQUEST.get()} if REQUEST.get() else {}
         line |= getattr(record, _FIELDS, {})
         line |= {"error": type(self._error).__name__, "where": _where(self._error)} if self._error else {}

@@ -156,7 +156,8 @@ class SignIn:
 
     def role_of(self, name: str, groups: Iterable[str]) -> Role | None:
         """What somebody may at most; None: nothing."""
-        called = {_folded(name), *(_folded(f"{_GROUP}{group}") for group in groups)}
+        called = {_folded(f"{_GROUP}{group}") for group in groups}
+        called |= {_folded(name)} if not _folded(name).startswith(_GROUP) else set()  # no name passes for a group
         if self.admins & called:
             return "admin"
         if not self.auditors or self.auditors & called:
