@@ -212,7 +212,7 @@ def path_lines(seen: Seen) -> list[str]:
     return lines
 
 
-def _how_sure(seen: Seen) -> None:
+def _how_certain(seen: Seen) -> None:
     word, why = reliability(seen.evidence, was_tested=seen.report.basis.checks is not None)
     words, picture = st.columns([2, 3], gap="large", vertical_alignment="center")
     with words:
@@ -243,5 +243,5 @@ SCENES = (
     Scene("Your guess", "Of 100 people: for how many would the outcome change?", _guess),
     Scene("For whom", "What changes for whom", _changes),
     Scene("Why", "Which way it comes", _why),
-    Scene("How sure", "What can be done, and how far to trust this", _how_sure),
+    Scene("How certain", "What can be done, and how far to trust this", _how_certain),
 )

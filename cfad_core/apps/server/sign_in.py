@@ -170,7 +170,7 @@ def _mode(text: str) -> Mode:
 
 
 def _folded(name: str) -> str:
-    """One spelling of a name: addresses of e-mail are not told apart by case."""
+    """One spelling of a name: e-mail addresses that differ in case alone are the same."""
     return name.strip().lower()
 
 
