@@ -7,6 +7,7 @@ in every query, so that no page, route or command can forget to.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -18,7 +19,7 @@ from cfad_core.runs.model import AUDITS, DELETED, DRAFTS
 from cfad_core.runs.team_tables import SHARES
 
 Role = Literal["viewer", "auditor", "admin"]
-Way = Literal["page", "api", "command"]
+Way = Literal["page", "api", "command", "program"]
 Audience = Literal["person", "group", "everybody"]
 Sharing = Literal["read", "tune"]
 Right = Literal["read", "tune", "own"]
@@ -36,13 +37,22 @@ class NotAllowedError(CfadError):
     """Who asks may see it, but not do that."""
 
 
+def folded(name: str) -> str:
+    """One spelling of a name: sign-ins give names of people and groups in any, and people type them in another.
+
+    Names that differ in case alone, or in how an accent is stored, are the same.
+    """
+    return unicodedata.normalize("NFC", name.strip().lower())
+
+
 @dataclass(frozen=True)
 class Viewer:
     """Who looks at the store.
 
     Attributes
     ----------
-    name : what they own is theirs by this name; empty where nobody signs in, and everything is everybody's
+    name : what they own is theirs by this name, as ``folded`` spells it; empty where nobody signs in, and everything
+        is everybody's
     groups : those of the sign-in that audits can be shared with
     via : how they came
     request : the id of the request that brought them, for the log
@@ -53,6 +63,12 @@ class Viewer:
     role: Role = "auditor"
     via: Way = "page"
     request: str = ""
+
+    def __post_init__(self) -> None:
+        if self.name and not folded(self.name):  # it would be the operator's
+            raise InvalidDataError("A name has at least one character that is no space.")
+        object.__setattr__(self, "name", folded(self.name))
+        object.__setattr__(self, "groups", frozenset(map(folded, self.groups)))
 
     @property
     def is_operator(self) -> bool:
@@ -74,18 +90,23 @@ class Viewer:
 
 
 OPERATOR = Viewer("", role="admin", via="command")
+PROGRAM = Viewer("", role="admin", via="program")  # what happens by itself
 
 
 @dataclass(frozen=True)
 class Share:
-    """With whom an audit is shared, and what for; ``name`` is empty where it is everybody who is signed in."""
+    """With whom an audit is shared, and what for.
+
+    ``name`` is as ``folded`` spells it, and empty where it is everybody who is signed in.
+    """
 
     audience: Audience
     name: str
     may: Sharing
 
     def __post_init__(self) -> None:
-        named = 0 < len(self.name.strip()) <= MOST_NAME and self.name.isprintable()
+        object.__setattr__(self, "name", folded(self.name))
+        named = 0 < len(self.name) <= MOST_NAME and self.name.isprintable()
         right = not self.name if self.audience == "everybody" else named
         if self.audience not in get_args(Audience) or self.may not in get_args(Sharing) or not right:
             raise InvalidDataError(

@@ -62,18 +62,18 @@ class Allowance:
                 "random part of the rows, or ask an administrator."
             )
 
-    def check_queue(self, queued: int) -> None:
+    def check_queue(self, queued: int, whose: str = "You have") -> None:
         """Refuse one more audit in the queue."""
         if queued >= self.queued:
             raise LimitReachedError(
-                f"You have {counted(queued, 'audit')} in the queue, which is as many as one person may have. Wait "
+                f"{whose} {counted(queued, 'audit')} in the queue, which is as many as one person may have. Wait "
                 "until one is done, or cancel one."
             )
 
-    def check_bytes(self, kept: int, more: int) -> None:
+    def check_bytes(self, kept: int, more: int, whose: str = "Your") -> None:
         """Refuse what does not fit beside what somebody keeps."""
         if kept + more > self.megabytes * _BYTES:
             raise LimitReachedError(
-                f"Your audits and tables take {kept / _BYTES:,.0f} MB, and this would add {more / _BYTES:,.0f} MB; one "
-                f"person may keep {self.megabytes:,} MB. Delete audits that nobody needs."
+                f"{whose} audits and tables take {kept / _BYTES:,.0f} MB, and this would add {more / _BYTES:,.0f} MB; "
+                f"one person may keep {self.megabytes:,} MB. Delete audits that nobody needs."
             )

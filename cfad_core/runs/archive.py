@@ -82,9 +82,12 @@ def import_audit(store: Store, path: Path) -> str:
     ------
     InvalidArtifactError
         If the file is no exported audit, is damaged, or holds anything else besides.
+    NotAllowedError, LimitReachedError
+        If whoever looks may make none, or keeps too much.
     """
     if not path.is_file():
         raise CfadError(f"There is no file '{path}'.")
+    store.need_room(_unpacked_size(path))
     with tempfile.TemporaryDirectory(dir=store.home, prefix=".import-") as scratch:
         folder = Path(scratch)
         try:
@@ -100,6 +103,15 @@ def import_audit(store: Store, path: Path) -> str:
             reason = str(error).strip() or type(error).__name__
             raise InvalidArtifactError(f"'{path.name}' is not an exported audit, or damaged: {reason}") from error
         return store.adopt(row, found, folder / "audit", tables)
+
+
+def _unpacked_size(path: Path) -> int:
+    """What it says of itself; 0 if it is no archive, which is found out later."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    except _DAMAGE:
+        return 0
 
 
 def _unpack(path: Path, folder: Path) -> dict[str, Any]:

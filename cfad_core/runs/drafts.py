@@ -38,24 +38,26 @@ class Drafts(Index):
     """What people prepare, in the index and among its tables."""
 
     def keep_draft(self, tables: Tables, content: Mapping[str, Any], draft: str | None = None) -> str | None:
-        """Keep a draft, in the place of the one with this id; its id, or None if its table is too large to be kept."""
+        """Keep a draft, in the place of the one with this id; its id, or None if its table is too large to be kept.
+
+        Raises
+        ------
+        NotAllowedError, LimitReachedError
+            If whoever looks may make no audits, or has as much as one person may keep.
+        """
         if tables.rows * tables.first.shape[1] > MOST_CELLS:
             return None
         self._need_maker()
         name = draft if draft is not None and _ID.fullmatch(draft) and self._is_mine(draft) else secrets.token_hex(16)
         row = {"id": name, "changed": time.time(), "tables": tables.digests, "content": dict(content)}
         row |= {"owner": self.viewer.name}
-        with self._tables_lock():
-            for part, digest in tables.digests.items():
-                if not self._table_path(digest).is_file():
-                    tables.save(part, self._table_path(digest))
-            with self._engine.begin() as connection:
-                connection.execute(sa.delete(DRAFTS).where(DRAFTS.c.id == name))
-                connection.execute(sa.insert(DRAFTS).values(row))
-                mine = DRAFTS.c.owner == self.viewer.name
-                newest = sa.select(DRAFTS.c.id).where(mine).order_by(DRAFTS.c.changed.desc()).limit(MOST_DRAFTS)
-                kept = connection.execute(newest).scalars().all()
-                connection.execute(sa.delete(DRAFTS).where(mine, DRAFTS.c.id.not_in(kept)))
+        mine = DRAFTS.c.owner == self.viewer.name
+        with self._new_tables(tables), self._engine.begin() as connection:
+            connection.execute(sa.delete(DRAFTS).where(DRAFTS.c.id == name, mine))
+            connection.execute(sa.insert(DRAFTS).values(row))
+            newest = sa.select(DRAFTS.c.id).where(mine).order_by(DRAFTS.c.changed.desc()).limit(MOST_DRAFTS)
+            kept = connection.execute(newest).scalars().all()
+            connection.execute(sa.delete(DRAFTS).where(mine, DRAFTS.c.id.not_in(kept)))
         return name
 
     def _is_mine(self, draft: str) -> bool:

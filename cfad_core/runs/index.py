@@ -10,6 +10,8 @@ import copy
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -17,6 +19,7 @@ import sqlalchemy as sa
 from filelock import FileLock
 
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
+from cfad_core.data.tables import Tables
 from cfad_core.runs.access import (
     OPERATOR,
     NotAllowedError,
@@ -25,6 +28,7 @@ from cfad_core.runs.access import (
     Viewer,
     covers,
     drafts_of,
+    folded,
     right_of,
     traces_of,
     visible_to,
@@ -34,9 +38,11 @@ from cfad_core.runs.database import connect
 from cfad_core.runs.log import Deed, entry
 from cfad_core.runs.model import AUDITS, DELETED, DRAFTS, REPORTS, AuditRecord, Report, Status
 from cfad_core.runs.team_tables import LOG, SHARES
+from cfad_core.runs.texts import on_one_line
 from cfad_core.runs.trace import AuditTrace
 
 _KEPT = 7 * 24 * 3600.0  # seconds that nobody touches a draft
+_LONGEST_ID = 60  # characters that are repeated of an id that is none
 
 
 def home_folder() -> Path:
@@ -46,6 +52,11 @@ def home_folder() -> Path:
         return Path(chosen)
     data = os.environ.get("XDG_DATA_HOME")
     return (Path(data) if data else Path.home() / ".local" / "share") / "cfad"
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 class Index:
@@ -97,7 +108,7 @@ class Index:
         with self._engine.connect() as connection:
             row = connection.execute(query).mappings().first()
         if row is None:
-            raise InvalidArtifactError(f"There is no audit '{audit}'.")
+            raise _missing(audit)
         return AuditRecord.of(row)
 
     def right(self, audit: str) -> Right:
@@ -108,23 +119,76 @@ class Index:
         InvalidArtifactError
             If they see none of this id.
         """
-        record = self.get(audit)
-        shares = () if self.viewer.sees_all else self._shares_of(audit)
-        return right_of(self.viewer, record.owner, shares) or "read"  # it may have been taken away since
-
-    def _shares_of(self, audit: str) -> tuple[Share, ...]:
-        query = sa.select(SHARES.c.audience, SHARES.c.name, SHARES.c.may).where(SHARES.c.audit == audit)
         with self._engine.connect() as connection:
-            found = connection.execute(query.order_by(SHARES.c.audience, SHARES.c.name)).mappings()
-            return tuple(Share(**dict(row)) for row in found)
+            return self._right(connection, audit)[0]
 
-    def _need(self, audit: str, right: Right) -> AuditRecord:
+    def _right(self, connection: sa.Connection, audit: str) -> tuple[Right, str]:
+        """What whoever looks may do with an audit that they see, and whose it is."""
+        query = sa.select(AUDITS.c.owner).where(AUDITS.c.id == audit, visible_to(self.viewer))
+        owner = connection.execute(query).scalar()
+        shares = () if self.viewer.sees_all else shares_of(connection, audit)
+        right = None if owner is None else right_of(self.viewer, owner, shares)
+        if right is None:
+            raise _missing(audit)
+        return right, str(owner)
+
+    def _need(self, audit: str, needs: Right) -> AuditRecord:
         """The audit, if whoever looks may do that much with it."""
         record = self.get(audit)
-        if not covers(self.right(audit), right):
-            allowed = "who made it" if right == "own" else "who made it, and whom they let tune it"
-            raise NotAllowedError(f"Only {allowed} may do this with audit '{audit}'. Ask {record.owner or 'them'}.")
+        with self._engine.connect() as connection:
+            _refuse_more(*self._right(connection, audit), needs, audit)
         return record
+
+    @contextmanager
+    def _changing(self, audit: str, needs: Right) -> Iterator[sa.Connection]:
+        """A transaction that changes an audit, if whoever looks may do that much with it.
+
+        Nobody else changes the audit, or with whom it is shared, until it ends.
+        """
+        with self._engine.begin() as connection:
+            held = sa.update(AUDITS).where(AUDITS.c.id == audit, visible_to(self.viewer))
+            if not connection.execute(held.values(owner=AUDITS.c.owner)).rowcount:
+                raise _missing(audit)
+            _refuse_more(*self._right(connection, audit), needs, audit)
+            yield connection
+
+    def need_room(self, more: int) -> None:
+        """Refuse whoever may make no audits, or keeps too much to add so many bytes.
+
+        Raises
+        ------
+        NotAllowedError, LimitReachedError
+        """
+        self._need_maker()
+        if self.viewer.name:
+            self.allowance.check_bytes(self._bytes_of(self.viewer.name), more)
+
+    def bytes_of(self, owner: str) -> int:
+        """What somebody's audits and drafts take: their results, and each table once; for them and administrators.
+
+        Raises
+        ------
+        NotAllowedError
+        """
+        if not self.viewer.sees_all and folded(owner) != self.viewer.name:
+            raise NotAllowedError("Only administrators see how much other people keep.")
+        return self._bytes_of(folded(owner))
+
+    def _bytes_of(self, owner: str) -> int:
+        audits = sa.select(AUDITS.c.tables, AUDITS.c.size).where(AUDITS.c.owner == owner)
+        with self._engine.connect() as connection:
+            rows = connection.execute(audits).all()
+        return sum(row.size or 0 for row in rows) + sum(map(self._table_size, self._tables_of(owner)))
+
+    def _tables_of(self, owner: str) -> set[str]:
+        """The tables that somebody's audits and drafts have, by their digests."""
+        queries = [sa.select(one.c.tables).where(one.c.owner == owner) for one in (AUDITS, DRAFTS)]
+        with self._engine.connect() as connection:
+            return {name for query in queries for one in connection.execute(query).scalars() for name in one.values()}
+
+    def _table_size(self, name: str) -> int:
+        path = self._table_path(name)
+        return path.stat().st_size if path.is_file() else 0
 
     def _need_maker(self) -> None:
         if not self.viewer.may_make:
@@ -154,7 +218,7 @@ class Index:
                 raise InvalidDataError(f"There is no status '{status}'; choose one of: {', '.join(get_args(Status))}.")
             query = query.where(AUDITS.c.status == status)
         if owner is not None:
-            query = query.where(AUDITS.c.owner == owner)
+            query = query.where(AUDITS.c.owner == folded(owner))
         if text:
             columns = (AUDITS.c.name, AUDITS.c.note, AUDITS.c.source)
             query = query.where(sa.or_(*(column.icontains(text, autoescape=True) for column in columns)))
@@ -227,14 +291,37 @@ class Index:
 
     def _change(self, audit: str, needs: Right, what: str, **values: Any) -> None:
         """Change the row of an audit, if whoever looks may; ``what`` is for the log."""
-        self._need(audit, needs)
-        with self._engine.begin() as connection:
+        with self._changing(audit, needs) as connection:
             connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(values))
             self._log(connection, "changed", audit, what)
 
     def _tables_lock(self) -> FileLock:
         """Held while tables and the row that names them come or go."""
         return FileLock(self.home / ".tables.lock")
+
+    @contextmanager
+    def _new_tables(self, tables: Tables, more: int = 0) -> Iterator[None]:
+        """Store tables for a row that the block adds, none twice; if that fails, they go again.
+
+        Raises
+        ------
+        LimitReachedError
+            If whoever looks keeps too much to add them, and so many bytes besides.
+        """
+        with self._tables_lock():
+            paths = {part: self._table_path(name) for part, name in tables.digests.items()}
+            new = {part: path for part, path in paths.items() if not path.is_file()}
+            try:
+                for part, path in new.items():
+                    tables.save(part, path)
+                if self.viewer.name:
+                    added = set(tables.digests.values()) - self._tables_of(self.viewer.name)
+                    self.need_room(more + sum(map(self._table_size, added)))
+                yield
+            except BaseException:
+                for path in new.values():
+                    path.unlink(missing_ok=True)
+                raise
 
     def _drop_unused_tables(self) -> None:
         with self._tables_lock():
@@ -253,3 +340,21 @@ class Index:
         for folder in folders:
             if folder.name not in known:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _missing(audit: str) -> InvalidArtifactError:
+    """The one sentence about an audit that is not there, and about one that somebody may not see."""
+    return InvalidArtifactError(f"There is no audit '{on_one_line(audit, _LONGEST_ID)}'.")
+
+
+def _refuse_more(held: Right, owner: str, needs: Right, audit: str) -> None:
+    if not covers(held, needs):
+        allowed = "who made it" if needs == "own" else "who made it, and whom they let tune it"
+        raise NotAllowedError(f"Only {allowed} may do this with audit '{audit}'. Ask {owner or 'an administrator'}.")
+
+
+def shares_of(connection: sa.Connection, audit: str) -> tuple[Share, ...]:
+    """With whom an audit is shared."""
+    query = sa.select(SHARES.c.audience, SHARES.c.name, SHARES.c.may).where(SHARES.c.audit == audit)
+    found = connection.execute(query.order_by(SHARES.c.audience, SHARES.c.name)).mappings()
+    return tuple(Share(**dict(row)) for row in found)

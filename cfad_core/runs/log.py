@@ -11,8 +11,9 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from cfad_core.core.errors import InvalidDataError
-from cfad_core.runs.access import Viewer, Way
+from cfad_core.runs.access import Viewer, Way, folded
 from cfad_core.runs.team_tables import LOG
+from cfad_core.runs.texts import on_one_line
 
 Deed = Literal[
     "signed in",
@@ -33,6 +34,8 @@ Deed = Literal[
     "token revoked",
 ]
 _AT_ONCE = 1_000
+_LONGEST = 500  # characters of what is said about a deed
+_LONGEST_REQUEST = 64
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,9 @@ def entry(viewer: Viewer, deed: Deed, audit: str | None, about: str = "") -> dic
     """The row of a deed."""
     if deed not in get_args(Deed):
         raise InvalidDataError(f"The log knows no '{deed}'; it knows: {', '.join(get_args(Deed))}.")
-    row = {"at": time.time(), "who": viewer.name, "via": viewer.via, "request": viewer.request}
-    return row | {"deed": deed, "audit": audit, "about": about[:500]}
+    row = {"at": time.time(), "who": viewer.name, "via": viewer.via}
+    row |= {"request": on_one_line(viewer.request, _LONGEST_REQUEST)}
+    return row | {"deed": deed, "audit": audit, "about": on_one_line(about, _LONGEST)}
 
 
 def entries(
@@ -72,7 +76,7 @@ def entries(
     if audit is not None:
         query = query.where(LOG.c.audit == audit)
     if who is not None:
-        query = query.where(LOG.c.who == who)
+        query = query.where(LOG.c.who == folded(who))
     with engine.connect().execution_options(yield_per=_AT_ONCE) as connection:
         for row in connection.execute(query).mappings():
             yield Entry(**{str(name): value for name, value in row.items()})

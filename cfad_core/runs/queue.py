@@ -15,13 +15,15 @@ from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
 from cfad_core.audit.pending_files import FOLDER as PENDING
 from cfad_core.audit.pending_files import is_answered, is_finished_with, is_pending
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
-from cfad_core.runs.index import Index
+from cfad_core.runs.access import Right
+from cfad_core.runs.index import Index, folder_size
 from cfad_core.runs.lanes import Waiting, in_turn
 from cfad_core.runs.log import Deed
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
 from cfad_core.runs.plan import is_sealed
 from cfad_core.runs.signed import FOLDER as SIGNED
 from cfad_core.runs.signed import LOCK as SIGNED_LOCK
+from cfad_core.runs.team_tables import PEOPLE
 
 
 class Queue(Index):
@@ -108,8 +110,7 @@ class Queue(Index):
 
     def finish(self, audit: str, metrics: Mapping[str, Any], worker: str | None = None) -> None:
         """The folder is complete."""
-        size = sum(path.stat().st_size for path in self._folder(audit).rglob("*") if path.is_file())
-        self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics), size=size)
+        self._end(audit, worker, "done", progress=1.0, metrics=dict(metrics), size=folder_size(self._folder(audit)))
 
     def wait(self, audit: str, worker: str | None = None) -> None:
         """It waits for a detector's answers."""
@@ -128,8 +129,7 @@ class Queue(Index):
 
     def request_cancel(self, audit: str) -> None:
         """Cancel a queued audit at once, and ask a running one to stop; others are left as they are."""
-        self._need(audit, "own")
-        with self._engine.begin() as connection:
+        with self._changing(audit, "own") as connection:
             one = AUDITS.c.id == audit
             queued = {"status": "cancelled", "finished": time.time(), "cancel_requested": True}
             connection.execute(sa.update(AUDITS).where(one, AUDITS.c.status == "queued").values(queued))
@@ -162,28 +162,33 @@ class Queue(Index):
         InvalidDataError
             If it is planned, queued, running or done.
         """
-        self._need(audit, "own")
         self._put_into_queue(audit, ENDED_EARLY)
 
-    def _put_into_queue(self, audit: str, states: Sequence[Status], deed: Deed = "started", **changes: Any) -> None:
-        self._check_queue()
+    def _put_into_queue(
+        self, audit: str, states: Sequence[Status], deed: Deed = "started", needs: Right = "own", **changes: Any
+    ) -> None:
         fresh = {"status": "queued", "stage": "", "progress": 0.0, "cancel_requested": False}
         fresh |= {"error": "", "details": "", "schema_version": SCHEMA_VERSION, **changes}
         times = {"started": None, "finished": None, "heartbeat": None, "worker": None}
         times |= {"seconds_left": None, "is_late": None}
-        with self._engine.begin() as connection:
-            query = sa.update(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status.in_(states))
-            again = connection.execute(query.values({**fresh, **times}).returning(AUDITS.c.id)).first()
-            if again is not None:
-                connection.execute(sa.delete(REPORTS).where(REPORTS.c.audit == audit))
-                self._log(connection, deed, audit)
-        if again is None:
-            raise InvalidDataError(f"Audit '{audit}' is {self.get(audit).status}; it cannot be started again.")
+        with self._changing(audit, needs) as connection:
+            one = connection.execute(sa.select(AUDITS.c.status, AUDITS.c.owner).where(AUDITS.c.id == audit)).one()
+            if one.status not in states:
+                raise InvalidDataError(f"Audit '{audit}' is {one.status}; it cannot be started again.")
+            self._check_queue(connection, one.owner)
+            connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values({**fresh, **times}))
+            connection.execute(sa.delete(REPORTS).where(REPORTS.c.audit == audit))
+            self._log(connection, deed, audit)
 
-    def _check_queue(self) -> None:
-        """Refuse one more audit in the queue if whoever looks has enough there."""
-        if self.viewer.name:
-            self.allowance.check_queue(len(self.find(status="queued", owner=self.viewer.name)))
+    def _check_queue(self, connection: sa.Connection, owner: str) -> None:
+        """Refuse one more audit in the queue if its owner has enough there; not if the program itself puts it there."""
+        if not (self.viewer.name and owner):
+            return
+        person = sa.update(PEOPLE).where(PEOPLE.c.name == owner)
+        connection.execute(person.values(seen=PEOPLE.c.seen))  # nobody else puts one there until this ends
+        query = sa.select(sa.func.count()).where(AUDITS.c.status == "queued", AUDITS.c.owner == owner)
+        queued = int(connection.execute(query).scalar_one())
+        self.allowance.check_queue(queued, "You have" if owner == self.viewer.name else f"{owner} has")
 
     def recover(self, is_alive: Callable[[AuditRecord], bool | None], stale_after: float = 60.0) -> list[str]:
         """Settle what dead processes left; returns the audits that were interrupted.

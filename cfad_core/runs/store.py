@@ -35,17 +35,21 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs import signed
-from cfad_core.runs.access import OPERATOR
+from cfad_core.runs.access import OPERATOR, folded
 from cfad_core.runs.counts import Counts
 from cfad_core.runs.drafts import Drafts
 from cfad_core.runs.forecast import expected_time
+from cfad_core.runs.index import folder_size
 from cfad_core.runs.large import large_stages
 from cfad_core.runs.log import Deed
 from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold, Status
 from cfad_core.runs.plan import sealed_plan
 from cfad_core.runs.queue import Queue
 from cfad_core.runs.team import Team
+from cfad_core.runs.texts import on_one_line
 from cfad_core.runs.trace import column_names, trace_of
+
+_LONGEST_NAME = 200  # characters of an audit's name
 
 
 @dataclass(frozen=True)
@@ -128,9 +132,8 @@ class Store(Queue, Drafts, Team, Counts):
         self._need_maker()
         audit = secrets.token_hex(6)
         full = {"schema_version": SCHEMA_VERSION, **row, "id": audit, "status": "running", "heartbeat": time.time()}
-        if not self.viewer.is_operator:
-            full["owner"] = self.viewer.name
-        self._insert(full, tables, "imported")
+        full["owner"] = folded(str(full.get("owner", ""))) if self.viewer.is_operator else self.viewer.name
+        self._insert(full, tables, "imported", folder_size(folder))
         os.replace(folder, self._folder(audit))
         program = self.seen_by(OPERATOR)
         program.finish(audit, metrics)
@@ -205,7 +208,7 @@ class Store(Queue, Drafts, Team, Counts):
             saved = self.get(audit).threshold_entry or {}
             of_others = saved if saved.get("method") != asked.name else None  # scores may now mean something else
             states: tuple[Status, ...] = ("waiting", "done", *ENDED_EARLY)
-            self._put_into_queue(audit, states, "answered", metrics=None, threshold=of_others or None)
+            self._put_into_queue(audit, states, "answered", "tune", metrics=None, threshold=of_others or None)
 
     def rename(self, audit: str, name: str) -> None:
         self._change(audit, "own", "name", name=checked_name(name))
@@ -244,19 +247,16 @@ class Store(Queue, Drafts, Team, Counts):
         InvalidDataError
             If it is running.
         """
-        self._need(audit, "own")
         query = sa.delete(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status != "running").returning(AUDITS)
-        with self._engine.begin() as connection:
+        with self._changing(audit, "own") as connection:
             gone = connection.execute(query).mappings().first()
-            if gone is not None and self._had_result(record := AuditRecord.of(gone)):
+            if gone is None:
+                raise InvalidDataError(f"Audit '{audit}' is running; cancel it first.")
+            if self._had_result(record := AuditRecord.of(gone)):
                 columns = column_names(self._table_path(record.tables.get("table", "")))
                 trace = dataclasses.asdict(trace_of(record, columns, deleted=time.time()))
                 connection.execute(sa.insert(DELETED).values(trace))
-            if gone is not None:
-                self._log(connection, "deleted", audit, str(gone["name"]))
-        if gone is None:
-            self.get(audit)
-            raise InvalidDataError(f"Audit '{audit}' is running; cancel it first.")
+            self._log(connection, "deleted", audit, record.name)
         shutil.rmtree(self._folder(audit), ignore_errors=True)
         self._drop_unused_tables()
 
@@ -271,7 +271,7 @@ class Store(Queue, Drafts, Team, Counts):
         self._need_maker()
         if more.get("parent") is not None and not self.viewer.is_operator:
             self.get(more["parent"])
-        more["owner"] = (more.get("owner") or "") if self.viewer.is_operator else self.viewer.name
+        more["owner"] = folded(more.get("owner") or "") if self.viewer.is_operator else self.viewer.name
         check_known(config.methods)
         if config.asked is not None:
             check_own_name(config.asked.name)
@@ -287,29 +287,16 @@ class Store(Queue, Drafts, Team, Counts):
             **more,
         }
 
-    def _insert(self, row: Mapping[str, Any], tables: Tables, deed: Deed = "made") -> None:
-        with self._tables_lock():
-            if self.viewer.name:
-                self.allowance.check_rows(tables.rows)
-                self._check_queue()
-            paths = {part: self._table_path(name) for part, name in tables.digests.items()}
-            new = {part: path for part, path in paths.items() if not path.is_file()}
-            try:
-                for part, path in new.items():
-                    tables.save(part, path)
-                if self.viewer.name:
-                    self.allowance.check_bytes(self.bytes_of(self.viewer.name), sum(map(_size, new.values())))
-                with self._engine.begin() as connection:
-                    connection.execute(sa.insert(AUDITS).values(dict(row)))
-                    self._log(connection, deed, str(row["id"]), str(row["name"]))
-            except BaseException:
-                for path in new.values():
-                    path.unlink(missing_ok=True)
-                raise
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    def _insert(self, row: Mapping[str, Any], tables: Tables, deed: Deed = "made", size: int = 0) -> None:
+        """Add an audit with its tables; ``size``: bytes of the folder that it brings."""
+        if self.viewer.name:
+            others = (tables.test, tables.test_counterfactual, tables.truth)
+            self.allowance.check_rows(max(tables.rows, *(len(one) for one in others if one is not None), 0))
+        with self._new_tables(tables, size), self._engine.begin() as connection:
+            if row["status"] == "queued":
+                self._check_queue(connection, str(row["owner"]))
+            connection.execute(sa.insert(AUDITS).values(dict(row)))
+            self._log(connection, deed, str(row["id"]), str(row["name"]))
 
 
 def checked_name(name: str) -> str:
@@ -320,7 +307,7 @@ def checked_name(name: str) -> str:
     InvalidDataError
         If nothing is left of it.
     """
-    clean = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    clean = on_one_line(name, _LONGEST_NAME)
     if not clean:
         raise InvalidDataError("An audit needs a name.")
-    return clean[:200]
+    return clean

@@ -6,34 +6,43 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
-from cfad_core.runs.access import MOST_NAME, ROLES, NotAllowedError, Role, Share, Viewer, Way
-from cfad_core.runs.index import Index
+from cfad_core.core.formats import counted
+from cfad_core.runs.access import MOST_NAME, ROLES, NotAllowedError, Role, Share, Viewer, Way, folded
+from cfad_core.runs.index import Index, shares_of
 from cfad_core.runs.log import Entry, entries
-from cfad_core.runs.model import AUDITS
+from cfad_core.runs.model import ACTIVE, AUDITS
 from cfad_core.runs.team_tables import PEOPLE, SHARES, TOKENS
+from cfad_core.runs.texts import on_one_line
 
 _DAY = 24 * 3600.0
 _TOKEN = re.compile(r"cfad_([0-9a-f]{16})_([0-9a-f]{64})")
 _SEEN_ANEW = 60.0  # seconds after which the last use of a token is written down again
 MOST_DAYS = 366  # that a token can be good for
 MOST_TOKENS = 50  # of a person, at once
+_NO_ROLE = ""  # of people who may not come any more
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who signed in, as the sign-in described them last; ``seen`` in seconds since 1970."""
+    """Somebody who signed in, as the sign-in described them last.
+
+    Attributes
+    ----------
+    role : None: they may not even read here any more
+    groups, seen : seen in seconds since 1970; only for administrators
+    """
 
     name: str
     groups: tuple[str, ...]
-    role: Role
-    seen: float
+    role: Role | None
+    seen: float | None
 
 
 @dataclass(frozen=True)
@@ -66,12 +75,12 @@ class Team(Index):
     def shares(self, audit: str) -> tuple[Share, ...]:
         """With whom an audit is shared; for those who may change that."""
         self._need(audit, "own")
-        return self._shares_of(audit)
+        with self._engine.connect() as connection:
+            return shares_of(connection, audit)
 
     def share(self, audit: str, share: Share) -> None:
         """Share an audit, or change what for."""
-        self._need(audit, "own")
-        with self._engine.begin() as connection:
+        with self._changing(audit, "own") as connection:
             connection.execute(sa.delete(SHARES).where(_same(audit, share)))
             row = {"audit": audit, "audience": share.audience, "name": share.name, "may": share.may}
             connection.execute(sa.insert(SHARES).values(row))
@@ -79,8 +88,7 @@ class Team(Index):
 
     def unshare(self, audit: str, share: Share) -> None:
         """Share it with them no more."""
-        self._need(audit, "own")
-        with self._engine.begin() as connection:
+        with self._changing(audit, "own") as connection:
             if connection.execute(sa.delete(SHARES).where(_same(audit, share))).rowcount:
                 self._log(connection, "unshared", audit, _with(share))
 
@@ -90,17 +98,35 @@ class Team(Index):
         Raises
         ------
         InvalidDataError
-            If nobody of this name was here.
+            If nobody of this name was here, they make no audits, or it is in the queue or running.
+        LimitReachedError
+            If they would keep more than one person may, and no administrator gives it.
         """
-        self._need(audit, "own")
-        if self._person(owner) is None:
-            raise InvalidDataError(f"Nobody called '{owner[:60]}' has signed in here; they have to do that once first.")
-        with self._engine.begin() as connection:
-            connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(owner=owner))
-            self._log(connection, "given away", audit, f"to {owner}")
+        with self._changing(audit, "own") as connection:
+            person = _person(connection, folded(owner))
+            if person is None:
+                shown = on_one_line(owner, 60)
+                raise InvalidDataError(f"Nobody called '{shown}' has signed in here; they have to do that once first.")
+            if person.role in (None, "viewer"):
+                raise InvalidDataError(f"{person.name} may not make audits here, so they can own none.")
+            if not self.viewer.sees_all:
+                self._refuse_burden(connection, audit, person.name)
+            connection.execute(sa.update(AUDITS).where(AUDITS.c.id == audit).values(owner=person.name))
+            self._log(connection, "given away", audit, f"to {person.name}")
+
+    def _refuse_burden(self, connection: sa.Connection, audit: str, owner: str) -> None:
+        """Nobody puts audits into somebody else's turns in the queue, or fills up what they may keep."""
+        columns = (AUDITS.c.status, AUDITS.c.tables, AUDITS.c.size)
+        one = connection.execute(sa.select(*columns).where(AUDITS.c.id == audit)).one()
+        if one.status in ACTIVE:
+            raise InvalidDataError(f"Audit '{audit}' is {one.status}; give it away once it is done.")
+        more = sum(map(self._table_size, set(one.tables.values()) - self._tables_of(owner))) + (one.size or 0)
+        self.allowance.check_bytes(self._bytes_of(owner), more, f"{owner}'s")
 
     def arrive(self, viewer: Viewer) -> None:
-        """Write down that somebody has signed in."""
+        """Write down that somebody has signed in; the program does, or they themselves."""
+        if viewer != self.viewer:
+            self._need_operator()
         if not 0 < len(viewer.name) <= MOST_NAME:
             raise InvalidDataError(f"A name has 1 to {MOST_NAME} characters; this one has {len(viewer.name)}.")
         row = {"groups": sorted(viewer.groups), "role": viewer.role, "seen": time.time()}
@@ -115,41 +141,79 @@ class Team(Index):
             self.seen_by(viewer)._log(connection, "signed in", None)
 
     def people(self) -> list[Person]:
-        """Everybody who was here, by name: whom audits can be shared with."""
-        with self._engine.connect() as connection:
-            return [_person_of(row) for row in connection.execute(sa.select(PEOPLE).order_by(PEOPLE.c.name)).mappings()]
+        """Whom audits can be shared with: everybody who was here and may still come, by name.
 
-    def bytes_of(self, owner: str) -> int:
-        """What somebody's audits take: their results, and each table once."""
-        query = sa.select(AUDITS.c.tables, AUDITS.c.size).where(AUDITS.c.owner == owner)
+        Administrators also see who may not come any more. Who makes no audits shares none, and sees nobody.
+        """
+        if not self.viewer.may_make:
+            return []
         with self._engine.connect() as connection:
-            rows = connection.execute(query).all()
-        paths = [self._table_path(name) for name in {name for row in rows for name in row.tables.values()}]
-        return sum(row.size or 0 for row in rows) + sum(path.stat().st_size for path in paths if path.is_file())
+            rows = connection.execute(sa.select(PEOPLE).order_by(PEOPLE.c.name)).mappings()
+            found = [_person_of(row) for row in rows]
+        if self.viewer.sees_all:
+            return found
+        return [replace(person, groups=(), seen=None) for person in found if person.role is not None]
 
-    def make_token(self, label: str, role: Role, days: int) -> str:
+    def settle_roles(self, role_of: Callable[[str, Iterable[str]], Role | None]) -> None:
+        """Give everybody who was here the role that they have by now, so that their tokens do no more than that.
+
+        Parameters
+        ----------
+        role_of : by name and groups, what somebody may; None: nothing
+        """
+        self._need_operator()
+        with self._engine.begin() as connection:
+            rows = connection.execute(sa.select(PEOPLE)).mappings().all()
+            for person in map(_person_of, rows):
+                role = role_of(person.name, person.groups)
+                if role != person.role:
+                    one = sa.update(PEOPLE).where(PEOPLE.c.name == person.name)
+                    connection.execute(one.values(role=role or _NO_ROLE))
+
+    def make_token(self, label: str, role: Role, days: int, owner: str | None = None) -> str:
         """A token for a program that acts for whoever looks; it is shown once, and kept as a digest only.
+
+        Parameters
+        ----------
+        owner : whom it acts for, if the program itself makes it for somebody who signs in
 
         Raises
         ------
         InvalidDataError
-            If it has no label, lasts too long, or there are too many.
+            If it has no label, lasts too long, there are too many, or nobody of the owner's name was here.
         NotAllowedError
-            If it were to do more than its owner may.
+            If it were to do more than its owner may; or if whoever looks came by a token: a token that was stolen
+            must not outlive itself in another one.
         """
-        clean = " ".join(label.split())[:MOST_NAME]
-        if not clean or not 0 < days <= MOST_DAYS:
-            raise InvalidDataError(f"A token needs a label, and lasts for 1 to {MOST_DAYS} days; not {days}.")
-        if self.viewer.limited_to(role).role != role:
-            raise NotAllowedError(f"You may make tokens that do no more than you may yourself; '{role}' is more.")
-        if sum(token.is_good for token in self.tokens() if token.owner == self.viewer.name) >= MOST_TOKENS:
-            raise InvalidDataError(f"You have {MOST_TOKENS} tokens; revoke one that is not needed any more.")
+        clean = on_one_line(label, MOST_NAME)
+        if not clean or type(days) is not int or not 0 < days <= MOST_DAYS:
+            raise InvalidDataError(f"A token needs a label, and lasts for 1 to {MOST_DAYS} whole days; not {days}.")
+        person = self._token_owner(owner)
+        if role not in ROLES or person.limited_to(role).role != role:
+            raise NotAllowedError(f"A token does no more than its owner may, who is {person.role}; '{role}' is more.")
+        if sum(token.is_good for token in self.tokens() if token.owner == person.name) >= MOST_TOKENS:
+            raise InvalidDataError(f"There are {MOST_TOKENS} tokens already; revoke one that is not needed any more.")
         name, secret, now = secrets.token_hex(8), secrets.token_hex(32), time.time()
-        row = {"id": name, "owner": self.viewer.name, "label": clean, "role": role, "digest": _digest(secret)}
+        row = {"id": name, "owner": person.name, "label": clean, "role": role, "digest": _digest(secret)}
         with self._engine.begin() as connection:
             connection.execute(sa.insert(TOKENS).values({**row, "created": now, "expires": now + days * _DAY}))
-            self._log(connection, "token made", None, f"{clean} ({role}, {days} days)")
+            whose = f" for {person.name}" if person.name != self.viewer.name else ""
+            self._log(connection, "token made", None, f"{clean}{whose} ({role}, {counted(days, 'day')})")
         return f"cfad_{name}_{secret}"
+
+    def _token_owner(self, owner: str | None) -> Viewer:
+        """For whom a token is to act."""
+        if self.viewer.name and self.viewer.via != "page":
+            raise NotAllowedError("A token makes no tokens; sign in, and make one on the page Account.")
+        if not owner:
+            return self.viewer
+        self._need_operator()
+        with self._engine.connect() as connection:
+            person = _person(connection, folded(owner))
+        if person is None or person.role is None:
+            shown = on_one_line(owner, 60)
+            raise InvalidDataError(f"Nobody called '{shown}' has signed in here; they have to do that once first.")
+        return Viewer(person.name, frozenset(person.groups), person.role)
 
     def tokens(self) -> list[Token]:
         """The tokens of whoever looks, the latest first; of everybody for those who see everything."""
@@ -169,9 +233,10 @@ class Team(Index):
         mine = sa.true() if self.viewer.sees_all else TOKENS.c.owner == self.viewer.name
         query = sa.update(TOKENS).where(TOKENS.c.id == token, mine).returning(TOKENS.c.label)
         with self._engine.begin() as connection:
-            label = connection.execute(query.values(revoked=time.time())).scalar()
+            first = sa.func.coalesce(TOKENS.c.revoked, time.time())
+            label = connection.execute(query.values(revoked=first)).scalar()
             if label is None:
-                raise InvalidArtifactError(f"There is no token '{token[:40]}'.")
+                raise InvalidArtifactError(f"There is no token '{on_one_line(token, 40)}'.")
             self._log(connection, "token revoked", None, str(label))
 
     def viewer_of(self, token: str, via: Way = "api", request: str = "", *, is_team: bool = True) -> Viewer | None:
@@ -193,8 +258,9 @@ class Team(Index):
         kept = Token(**{name: value for name, value in row.items() if name != "digest"})
         if not kept.is_good or (is_team and not kept.owner):
             return None
-        owner = self._person(kept.owner) if kept.owner else Person("", (), "admin", 0.0)
-        if owner is None:
+        with self._engine.connect() as connection:
+            owner = _person(connection, kept.owner) if kept.owner else Person("", (), "admin", None)
+        if owner is None or owner.role is None or kept.role not in ROLES:
             return None
         self._used(kept)
         person = Viewer(owner.name, frozenset(owner.groups), owner.role, via, request)
@@ -213,15 +279,15 @@ class Team(Index):
             with self._engine.begin() as connection:
                 connection.execute(sa.update(TOKENS).where(TOKENS.c.id == token.id).values(used=time.time()))
 
-    def _person(self, name: str) -> Person | None:
-        with self._engine.connect() as connection:
-            row = connection.execute(sa.select(PEOPLE).where(PEOPLE.c.name == name)).mappings().first()
-        return None if row is None else _person_of(row)
+
+def _person(connection: sa.Connection, name: str) -> Person | None:
+    row = connection.execute(sa.select(PEOPLE).where(PEOPLE.c.name == name)).mappings().first()
+    return None if row is None else _person_of(row)
 
 
 def _person_of(row: sa.RowMapping) -> Person:
     found = Person(row["name"], tuple(row["groups"]), row["role"], row["seen"])
-    return found if found.role in ROLES else replace(found, role="viewer")
+    return found if found.role in ROLES else replace(found, role=None)
 
 
 def _kept_of_tokens() -> list[sa.Column[Any]]:

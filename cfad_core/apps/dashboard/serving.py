@@ -59,7 +59,9 @@ def create_app(sign_in: SignIn) -> st.App:
 
     @asynccontextmanager
     async def lifespan(_: st.App) -> AsyncIterator[None]:
-        services.program_store()  # the queue is worked off also while nobody looks
+        store = services.program_store()  # the queue is worked off also while nobody looks
+        if sign_in.is_team:
+            store.settle_roles(sign_in.role_of)  # the settings may have changed, and tokens do what people may
         guarded(is_guarded=True)
         try:
             yield

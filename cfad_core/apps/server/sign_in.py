@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from cfad_core.core.errors import CfadError, InvalidConfigError
 from cfad_core.core.formats import counted, listed
-from cfad_core.runs.access import MOST_NAME, Role, Viewer, Way
+from cfad_core.runs.access import MOST_NAME, Role, Viewer, Way, folded
 
 Mode = Literal["none", "oidc", "proxy"]
 Network = IPv4Network | IPv6Network
@@ -79,7 +79,7 @@ class SignIn:
             _hours(os.environ.get("CFAD_SIGN_IN_HOURS", "")),
             proxies,
             *(
-                frozenset(map(_folded, _names(os.environ.get(f"CFAD_{who}", ""))))
+                frozenset(map(folded, _names(os.environ.get(f"CFAD_{who}", ""))))
                 for who in ("ADMINS", "AUDITORS", "VIEWERS")
             ),
         )
@@ -143,7 +143,7 @@ class SignIn:
         SignInError
             If they may not even read here.
         """
-        clean = _folded(name)
+        clean = folded(name)
         if not 0 < len(clean) <= MOST_NAME or not clean.isprintable():
             raise SignInError(
                 f"The sign-in gave a name that cannot be used: it has 1 to {MOST_NAME} printable characters."
@@ -156,8 +156,8 @@ class SignIn:
 
     def role_of(self, name: str, groups: Iterable[str]) -> Role | None:
         """What somebody may at most; None: nothing."""
-        called = {_folded(f"{_GROUP}{group}") for group in groups}
-        called |= {_folded(name)} if not _folded(name).startswith(_GROUP) else set()  # no name passes for a group
+        called = {folded(f"{_GROUP}{group}") for group in groups}
+        called |= {folded(name)} if not folded(name).startswith(_GROUP) else set()  # no name passes for a group
         if self.admins & called:
             return "admin"
         if not self.auditors or self.auditors & called:
@@ -167,11 +167,6 @@ class SignIn:
 
 def _mode(text: str) -> Mode:
     return "oidc" if text == "oidc" else "proxy" if text == "proxy" else "none"
-
-
-def _folded(name: str) -> str:
-    """One spelling of a name: e-mail addresses that differ in case alone are the same."""
-    return name.strip().lower()
 
 
 def _names(text: str) -> list[str]:

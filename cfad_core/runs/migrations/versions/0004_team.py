@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -9,9 +11,10 @@ revision = "0004"
 down_revision = "0003"
 
 _SQLITE = """
-CREATE TRIGGER log_{name} BEFORE {what} ON log
+CREATE TRIGGER log_{name} BEFORE {what}
 BEGIN SELECT RAISE(ABORT, 'the log only grows'); END
 """
+_REPLACED = "INSERT ON log WHEN EXISTS (SELECT 1 FROM log WHERE id = NEW.id)"  # "INSERT OR REPLACE" deletes in silence
 _POSTGRES = (
     """
 CREATE FUNCTION cfad_log_only_grows() RETURNS trigger AS $$
@@ -28,6 +31,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION cfad_log_only_grows()
 def upgrade() -> None:
     op.add_column("audits", sa.Column("size", sa.BigInteger))
     op.create_index("audits_owner", "audits", ["owner"])
+    _fold_owners()
     for table in ("drafts", "deleted_audits"):
         op.add_column(table, sa.Column("owner", sa.Text, nullable=False, server_default=""))
     op.create_table(
@@ -47,6 +51,15 @@ def upgrade() -> None:
     _tokens_and_log()
     for statement in _triggers():
         op.execute(statement)
+
+
+def _fold_owners() -> None:
+    """Names have one spelling from now on."""
+    audits, connection = sa.table("audits", sa.column("owner", sa.Text)), op.get_bind()
+    for owner in connection.execute(sa.select(audits.c.owner).distinct()).scalars().all():
+        folded = unicodedata.normalize("NFC", owner.strip().lower())
+        if folded != owner:
+            connection.execute(sa.update(audits).where(audits.c.owner == owner).values(owner=folded))
 
 
 def _tokens_and_log() -> None:
@@ -80,7 +93,8 @@ def _tokens_and_log() -> None:
 
 def _triggers() -> tuple[str, ...]:
     if op.get_bind().dialect.name == "sqlite":
-        return tuple(_SQLITE.format(name=what.lower(), what=what) for what in ("UPDATE", "DELETE"))
+        refused = {"update": "UPDATE ON log", "delete": "DELETE ON log", "insert": _REPLACED}
+        return tuple(_SQLITE.format(name=name, what=what) for name, what in refused.items())
     return _POSTGRES
 
 
