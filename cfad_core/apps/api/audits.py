@@ -70,7 +70,7 @@ def follow(store: Seen, tools: Tools, audit: Id) -> WholeAudit:
     return whole(tools, store, audit)
 
 
-@ROUTES.patch("/audits/{audit}", responses=documented(403, 404, 422))
+@ROUTES.patch("/audits/{audit}", responses=documented(400, 403, 404, 422))
 def change(store: Seen, tools: Tools, audit: Id, change: Change) -> WholeAudit:
     """Give an audit another name or note."""
     if change.name is not None:  # who may do that may write a note, too

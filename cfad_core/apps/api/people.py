@@ -59,7 +59,7 @@ def shares(store: Seen, audit: Id) -> list[SharedWith]:
     return _shares(store, audit)
 
 
-@ROUTES.put("/audits/{audit}/shares", responses=documented(403, 404, 422), tags=["sharing"])
+@ROUTES.put("/audits/{audit}/shares", responses=documented(400, 403, 404, 422), tags=["sharing"])
 def share(store: Seen, audit: Id, share: NewShare) -> list[SharedWith]:
     """Share an audit of yours, or change what for; with whom it is shared then."""
     store.share(audit, Share(share.audience, share.name, share.may))
