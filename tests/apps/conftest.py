@@ -27,6 +27,7 @@ from tests.apps.pages import (
     mixed_people,
     people,
 )
+from tests.apps.team import World, make_world
 from tests.conftest import make_people
 
 
@@ -93,6 +94,25 @@ def several(home: Path, groups_home: tuple[Path, str, str]) -> tuple[str, str]:
     folder, *audits = groups_home
     shutil.copytree(folder, home)
     return audits[0], audits[1]
+
+
+@pytest.fixture(scope="session")
+def team_home(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A team with an audit of one of them."""
+    return make_world(tmp_path_factory.mktemp("team") / "home")
+
+
+@pytest.fixture
+def world(tmp_path: Path, team_home: World) -> World:
+    """The same in a store of this test's own."""
+    shutil.copytree(team_home.home, tmp_path / "home")
+    return team_home.at(tmp_path / "home")
+
+
+@pytest.fixture
+def team_store(world: World) -> Iterator[Store]:
+    with Store(world.home) as store:
+        yield store
 
 
 @pytest.fixture

@@ -11,8 +11,11 @@ from typing import Any
 import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
+from starlette.routing import Mount
 from streamlit.web import bootstrap
 
+from cfad_core.apps.api.app import PREFIX, create_api
+from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
@@ -71,9 +74,24 @@ def create_app(sign_in: SignIn) -> st.App:
     return st.App(
         ENTRY,
         lifespan=lifespan,
-        routes=watching_routes(services.program_store, measures, sign_in),
+        routes=[
+            *watching_routes(services.program_store, measures, sign_in),
+            Mount(PREFIX, create_api(_for_programs(sign_in))),
+        ],
         middleware=[Middleware(Guard, sign_in=sign_in, measures=measures)],
         on_script_error=measures.page_broke,
+    )
+
+
+def _for_programs(sign_in: SignIn) -> Services:
+    """What the API works with: the same store, jobs and limits as the pages."""
+    return Services(
+        services.program_store,
+        services.reader,
+        services.uploads_folder,
+        services.workers,
+        is_team=sign_in.is_team,
+        most_bytes=st.get_option("server.maxUploadSize") * 2**20,
     )
 
 
