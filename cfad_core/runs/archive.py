@@ -9,10 +9,13 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from cfad_core.audit.folder import load_audit, load_judges
@@ -21,6 +24,7 @@ from cfad_core.audit.statements import Statements
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.files import staged_file
+from cfad_core.data.readers import Limits, check_shape
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import PARTS, Tables, load_parquet
 from cfad_core.detectors.registry import check_known
@@ -35,6 +39,7 @@ _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError),  # also what is encrypted or packed in a way that is not known
 )
 _MAX_BYTES = 20_000_000_000
+_MAX_JSON = 500_000_000  # bytes of a file that is read at once
 _MEMBER = re.compile(
     r"record\.json|audit/[a-z_]+\.(json|jsonl|parquet|safetensors)|tables/[0-9a-f]{64}\.parquet"
     rf"|audit/{signed.FOLDER}/[0-9]{{4}}/{signed.FILE_NAME.pattern}"
@@ -120,8 +125,7 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
         strange = [member.filename for member in members if not _MEMBER.fullmatch(member.filename)]
         if strange:
             raise InvalidArtifactError(f"it holds '{strange[0][:100]}', which no audit has")
-        if sum(member.file_size for member in members) > _MAX_BYTES:
-            raise InvalidArtifactError(f"it unpacks to more than {_MAX_BYTES:,} bytes")
+        _check_sizes(members, folder)
         entry: dict[str, Any] = json.loads(archive.read("record.json"))
         if entry["version"] != _VERSION:
             raise InvalidArtifactError(f"it has version {entry['version']}; this program reads {_VERSION}")
@@ -133,9 +137,25 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
     return entry
 
 
+def _check_sizes(members: Sequence[zipfile.ZipInfo], folder: Path) -> None:
+    """Nothing is unpacked that would fill the disk or the memory; what a member says of its size is held to it."""
+    total = sum(member.file_size for member in members)
+    if total > _MAX_BYTES:
+        raise InvalidArtifactError(f"it unpacks to more than {_MAX_BYTES:,} bytes")
+    if total > (free := shutil.disk_usage(folder).free):
+        raise InvalidArtifactError(f"it unpacks to {total:,} bytes, and {free:,} are free")
+    for member in members:
+        if not member.filename.endswith((".parquet", ".safetensors")) and member.file_size > _MAX_JSON:
+            raise InvalidArtifactError(f"'{member.filename}' in it unpacks to more than {_MAX_JSON:,} bytes")
+
+
 def _tables(entry: Mapping[str, Any], folder: Path) -> Tables:
     """The tables that were audited; any others are refused."""
     given = {part: entry["tables"][part] for part in PARTS if part in entry["tables"]}
+    for name in given.values():
+        with suppress(OSError, pa.ArrowException):  # missing or damaged: said by whoever reads it
+            metadata = pq.read_metadata(folder / f"{name}.parquet")
+            check_shape((metadata.num_rows, metadata.num_columns), Limits(), "a table")
     tables = Tables.stored({part: load_parquet(folder / f"{name}.parquet") for part, name in given.items()})
     if tables.digests != entry["tables"] or tables.digest != entry["data_digest"]:
         raise InvalidArtifactError("a table is not the one that was audited")

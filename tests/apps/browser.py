@@ -81,7 +81,8 @@ def chromium_path() -> str:
     return found
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -125,34 +126,45 @@ def app(
     folder: Path = PROJECT,
 ) -> Iterator[str]:
     """Start the dashboard with its own home, give its address, stop it and its workers."""
-    port = _free_port()
-    url = f"http://localhost:{port}"
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
-    command += ["--server.headless", "true"]
-    variables = {**os.environ, **(environment or {}), "CFAD_HOME": str(home)}
+    port = free_port()
+    command = ["streamlit", "run", str(script), "--server.port", str(port), "--server.headless", "true"]
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        yield from _running(command, port, {**(environment or {}), "CFAD_HOME": str(home)}, folder, log)
+
+
+@contextmanager
+def served(home: Path, log: IO[bytes], *, port: int, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """As ``app``, for a team: ``cfad serve``, which writes to ``log``."""
+    command = ["cfad_core", "serve", "--port", str(port)]
+    yield from _running(command, port, {**(environment or {}), "CFAD_HOME": str(home)}, PROJECT, log)
+
+
+def _running(
+    command: list[str], port: int, environment: Mapping[str, str], folder: Path, log: IO[bytes]
+) -> Iterator[str]:
+    url = f"http://localhost:{port}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not _healthy(url):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the dashboard did not start (exit code {process.poll()}):\n{_tail(log)}")
+            time.sleep(0.1)
         try:
-            deadline = time.monotonic() + START_SECONDS
-            while not _healthy(url):
-                if process.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"the dashboard did not start (exit code {process.poll()}):\n{_tail(log)}")
-                time.sleep(0.1)
-            try:
-                yield url
-            except BaseException as error:
-                error.add_note(f"the dashboard's log ends with:\n{_tail(log)}")
-                raise
-        finally:
-            _stop(process)
+            yield url
+        except BaseException as error:
+            error.add_note(f"the dashboard's log ends with:\n{_tail(log)}")
+            raise
+    finally:
+        _stop(process)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,6 +68,11 @@ def people(n: int = 400) -> pd.DataFrame:
     table = make_people(n, seed=0)
     rng = np.random.default_rng(0)
     return table.assign(job=rng.choice(["clerk", "nurse", "smith"], n), age=rng.integers(18, 80, n))
+
+
+def packed_rows() -> bytes:
+    """Less than a megabyte that unpacks to twenty million rows."""
+    return gzip.compress(b"a,b\n" + b"1,2\n" * 20_000_000, compresslevel=1)
 
 
 def mixed_people(n: int = 400) -> pd.DataFrame:

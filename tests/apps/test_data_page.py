@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import gzip
 import io
 import os
 import signal
@@ -30,6 +29,7 @@ from cfad_core.runs.reading import Bounds
 from tests.apps.pages import (
     HOSTILE,
     button,
+    packed_rows,
     people,
     press,
     said,
@@ -188,7 +188,7 @@ def test_a_reading_process_that_ends(
 
 def test_a_packed_bomb(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Bounds, "of", lambda _: Bounds(60.0, 250))
-    content = gzip.compress(b"a,b\n" + b"1,2\n" * 20_000_000, compresslevel=1)
+    content = packed_rows()
     assert len(content) < 2**20
     app = bring_table(visit("1_Data.py"), "t.csv.gz", content)
     assert "needs more memory than the 250 MB" in app.error[0].value.replace("\\", "")

@@ -89,6 +89,28 @@ def test_only_the_proxy_gets_in(peer: str, measures: Measures) -> None:
         assert "x-forwarded-user" not in heard.json()
 
 
+@pytest.mark.parametrize(
+    ("origin", "gets_in"),
+    [
+        ("http://server.example", True),
+        ("", True),  # a program, which brings no cookies of anybody
+        ("http://server.example:8501", False),
+        ("http://localhost", False),
+        ("http://server.example.evil.example", False),
+        ("null", False),
+    ],
+)
+def test_pages_of_other_sites_get_no_stream(origin: str, gets_in: bool, measures: Measures) -> None:
+    client, headers = visit(OIDC, measures), {"Origin": origin} if origin else {}
+    place = "ws://server.example/stream"
+    if gets_in:
+        with client.websocket_connect(place, headers=headers) as socket:
+            assert socket.receive_json()["host"] == "server.example"
+    else:
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect(place, headers=headers):
+            pass
+
+
 def test_every_request_has_an_id_of_its_own(measures: Measures) -> None:
     client = visit(ALONE, measures)
     answers = [client.get("/") for _ in range(3)]

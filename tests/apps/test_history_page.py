@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from cfad_core.audit.batches import measure_batch
 from cfad_core.audit.history import append_batch, read_history
+from cfad_core.runs.reading import Bounds
 from cfad_core.runs.store import Store
-from tests.apps.pages import HOSTILE, diverse_people, people, said, visit
+from tests.apps.pages import HOSTILE, diverse_people, packed_rows, people, said, visit
 from tests.audit.worlds import without_judges
 
 
@@ -61,7 +62,7 @@ def test_batches_and_their_alarms_are_shown(done: tuple[str, str], home: Path) -
 
 
 @pytest.mark.slow
-def test_a_table_is_measured_on_the_page(done: tuple[str, str], home: Path) -> None:
+def test_a_table_is_measured_on_the_page(done: tuple[str, str], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     audit = done[1]
     app = visit("8_Methods.py", audit=audit)
     upload(app, audit, "new.csv", people(200).to_csv(index=False).encode())
@@ -73,6 +74,9 @@ def test_a_table_is_measured_on_the_page(done: tuple[str, str], home: Path) -> N
     assert "The table lacks the column income" in "".join(one.value for one in app.error).replace("\\", "")
     upload(app, audit, "bad.csv", b"\x00\x01")
     assert app.error
+    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(60.0, 250))
+    upload(app, audit, "bomb.csv.gz", packed_rows())
+    assert "needs more memory than the 250 MB" in said(app).replace("\\", "")
     with Store(home) as store:
         assert read_history(store.folder(audit)) == [batch]
 

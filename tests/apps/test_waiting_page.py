@@ -15,6 +15,7 @@ from cfad_core.core.config import AskedDetector
 from cfad_core.core.progress import Progress
 from cfad_core.data.tables import Tables
 from cfad_core.runs.executor import perform
+from cfad_core.runs.reading import Bounds
 from cfad_core.runs.store import Store
 from tests.apps.pages import (
     QUICK,
@@ -22,6 +23,7 @@ from tests.apps.pages import (
     ROLES,
     button,
     chosen,
+    packed_rows,
     people,
     press,
     said,
@@ -29,6 +31,7 @@ from tests.apps.pages import (
     type_into,
     visit,
 )
+from tests.conftest import child_processes
 from tests.runs.models import row_sum
 
 CONFIG = QUICK.replace(methods=("pca",), subsamples=4, asked=AskedDetector(name="theirs"))
@@ -178,6 +181,14 @@ def test_what_is_no_answer_is_explained(change: object, message: str, waiting: s
     assert message in said(app).replace("\\", "")
     assert "](http" not in said(app)
     assert not [one for one in app.button if one.label == "Finish the audit"]
+
+
+@pytest.mark.slow
+def test_scores_that_unpack_to_too_much_are_refused(waiting: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(60.0, 250))
+    app = upload(visit("2_Train.py", audit=waiting), packed_rows(), "scores.csv.gz")
+    assert "needs more memory than the 250 MB" in said(app).replace("\\", "")
+    assert not child_processes()
 
 
 def test_several_columns_could_hold_the_scores(waiting: str, home: Path) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
@@ -17,6 +22,7 @@ from cfad_core.audit.folder import summary
 from cfad_core.audit.result import AuditResult
 from cfad_core.audit.statements import JustifiedPath, Statements
 from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.runs import archive
 from cfad_core.runs.archive import export_audit, import_audit
 from cfad_core.runs.model import AUDITS, EXPORTED, ChosenThreshold
 from cfad_core.runs.signed import altered
@@ -142,6 +148,7 @@ def _without_tables(files: Files) -> Files:
         (lambda files: files | {"record.json": b"{}"}, "version"),
         (lambda files: files | {"record.json": b"[]"}, "list indices"),
         (lambda files: files | {"record.json": b"no json"}, "Expecting value"),
+        (lambda files: files | {"record.json": b"[" * 10**6}, "recursion"),
         (lambda files: {name: files[name] for name in files if name != "audit/audit.json"}, "holds no audit"),
         (_without_tables, "missing or damaged"),
         (
@@ -184,6 +191,27 @@ def test_spoiled_archives_are_refused(
     assert empty.find() == []
     for folder in ("audits", "tables"):
         assert list((empty.home / folder).iterdir()) == []
+
+
+def test_archives_that_unpack_to_too_much_are_refused(
+    exported: Files, empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (table,) = (name for name in exported if name.startswith("tables/"))
+    pq.write_table(pa.table({"a": pa.array(np.zeros(5_000_001, dtype=np.int8))}), tmp_path / "long.parquet")
+    long = packed(exported | {table: (tmp_path / "long.parquet").read_bytes()}, tmp_path / "long.zip")
+    with pytest.raises(InvalidArtifactError, match="has 5,000,001 rows; at most 5,000,000 are read"):
+        import_audit(empty, long)
+    good = packed(exported, tmp_path / "good.zip")
+    monkeypatch.setattr(archive, "_MAX_JSON", 1_000)
+    with pytest.raises(InvalidArtifactError, match=r"json' in it unpacks to more than 1,000 bytes"):
+        import_audit(empty, good)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Mock(free=100))
+    with pytest.raises(InvalidArtifactError, match=r"it unpacks to [\d,]+ bytes, and 100 are free"):
+        import_audit(empty, good)
+    monkeypatch.setattr(archive, "_MAX_BYTES", 1_000)
+    with pytest.raises(InvalidArtifactError, match="it unpacks to more than 1,000 bytes"):
+        import_audit(empty, good)
+    assert empty.find() == []
 
 
 def test_files_that_are_no_archive_are_refused(exported: Files, empty: Store, tmp_path: Path) -> None:

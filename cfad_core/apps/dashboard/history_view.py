@@ -14,6 +14,7 @@ from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
 from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.uploads import read_upload
 from cfad_core.audit.batch import Batch
 from cfad_core.audit.batches import measure_batch
 from cfad_core.audit.history import append_batch, history_table, read_history
@@ -21,7 +22,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, percent, percent_range
 from cfad_core.core.markdown import as_text
-from cfad_core.data.readers import SUFFIXES, read_table
+from cfad_core.data.readers import SUFFIXES
 from cfad_core.figures import Moment, history_figure
 from cfad_core.runs.model import AuditRecord
 
@@ -136,10 +137,11 @@ def batches_shown(batches: Sequence[Batch], comparison: str, method: str) -> pd.
 def _ask_batch(record: AuditRecord, result: AuditResult) -> None:
     """A table and its date; it is measured when that is asked for."""
     left, right = st.columns([2, 1])
+    key = f"batch-file-{record.id}"
     file = left.file_uploader(
         "Upload a table of new people",
         type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
-        key=f"batch-file-{record.id}",
+        key=key,
         help="With the columns of the audited table; a label is not needed.",
     )
     day = right.date_input("Date of the batch", value="today", format="YYYY-MM-DD", key=f"batch-date-{record.id}")
@@ -149,14 +151,14 @@ def _ask_batch(record: AuditRecord, result: AuditResult) -> None:
     at = datetime.combine(day, clock(), UTC).timestamp()
     try:
         with st.spinner("Measuring ..."):
-            table = read_table(file.getvalue(), name=file.name)
-            if len(table) > _MOST_ROWS:
+            found = read_upload(file, key)
+            if found.rows > _MOST_ROWS:
                 st.error(
-                    f"The table has {len(table):,} rows; a page measures up to {_MOST_ROWS:,}. Use the command: "
+                    f"The table has {found.rows:,} rows; a page measures up to {_MOST_ROWS:,}. Use the command: "
                     f"`python -m cfad_core score {record.id} TABLE --out FILE`"
                 )
                 return
-            batch = measure_batch(result, table, source=file.name, at=at)
+            batch = measure_batch(result, found.table, source=file.name, at=at)
             append_batch(folder, batch)
     except Exception as error:  # whatever a file may hold, the page says so
         other = "This file holds no table that can be read, whatever its name says. Save it again as CSV or Excel."

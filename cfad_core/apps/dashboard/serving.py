@@ -17,9 +17,10 @@ from streamlit.web import bootstrap
 from cfad_core.apps.api.app import PREFIX, create_api
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
+from cfad_core.apps.dashboard.upload_gate import UploadGate
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
-from cfad_core.apps.server.binding import check_address
+from cfad_core.apps.server.binding import LOCAL_NAMES, check_address, is_local
 from cfad_core.apps.server.guard import Guard
 from cfad_core.apps.server.logs import event, write_json_lines
 from cfad_core.apps.server.measures import Measures
@@ -78,7 +79,7 @@ def create_app(sign_in: SignIn) -> st.App:
             *watching_routes(services.program_store, measures, sign_in),
             Mount(PREFIX, create_api(_for_programs(sign_in))),
         ],
-        middleware=[Middleware(Guard, sign_in=sign_in, measures=measures)],
+        middleware=[Middleware(Guard, sign_in=sign_in, measures=measures), Middleware(UploadGate, sign_in=sign_in)],
         on_script_error=measures.page_broke,
     )
 
@@ -116,6 +117,7 @@ def _options(address: Address, sign_in: SignIn, secrets: Path | None) -> dict[st
         "server_address": address.host,
         "server_port": address.port,
         "server_headless": True,
+        "server_allowedHosts": LOCAL_NAMES if is_local(address.host) and not sign_in.is_team else [],
         "logger_messageFormat": "%(message)s",  # the message is the whole line
     }
     if secrets is not None:

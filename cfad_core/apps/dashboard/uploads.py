@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,12 +17,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cfad_core.apps.dashboard.services import reader, uploads_folder
 from cfad_core.apps.dashboard.state import Draft, draft, drop_draft, keep
+from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.formats import counted
 from cfad_core.core.markdown import as_text
 from cfad_core.core.progress import Progress
 from cfad_core.data.first_lines import FirstLines
 from cfad_core.data.readers import SUFFIXES
 from cfad_core.data.tables import MappedTable
+from cfad_core.runs.reading import FileRead
 from cfad_core.runs.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -99,6 +102,29 @@ def upload_table() -> bool:
     else:
         st.caption(" ".join(_what_was_read(upload)))
     return False
+
+
+def read_upload(file: UploadedFile, key: str) -> MappedTable:
+    """The table in a file that a widget holds: a process of its own reads it, once.
+
+    Raises
+    ------
+    InvalidDataError
+        If it holds none that can be read.
+    """
+    kept, found = st.session_state.get(f"read-{key}", (None, None))
+    if kept != file.file_id or not isinstance(found, FileRead):
+        path = _scratch(str(uploads_folder())).path / secrets.token_hex(6)
+        path.write_bytes(file.getvalue())
+        try:
+            with st.spinner("Reading ..."):
+                found = reader().read(path, file.name, progress=_Watched(st.empty()))
+        finally:
+            path.unlink(missing_ok=True)
+        st.session_state[f"read-{key}"] = file.file_id, found
+    if found.table is None:
+        raise InvalidDataError(found.problem)
+    return found.table
 
 
 def _what_was_read(upload: Upload) -> Iterator[str]:

@@ -9,13 +9,14 @@ from cfad_core.apps.dashboard.downloads import parquet_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.model_upload import score_with_upload
 from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.uploads import read_upload
 from cfad_core.audit.answers import Answers, Door, score_column, suggest_meaning
 from cfad_core.audit.pending_files import AnswerForm, load_labels
 from cfad_core.audit.questions import Questions
 from cfad_core.core.errors import CfadError, InvalidDataError
 from cfad_core.core.formats import exceeded_by
 from cfad_core.core.markdown import as_text
-from cfad_core.data.readers import SUFFIXES, read_table
+from cfad_core.data.readers import SUFFIXES
 from cfad_core.detectors.adapter import Meaning
 from cfad_core.runs.model import AuditRecord
 
@@ -85,22 +86,19 @@ def _offer_rows(record: AuditRecord, questions: Questions) -> None:
 
 def _uploaded_scores(record: AuditRecord, questions: Questions) -> pd.DataFrame | None:
     """The ids and scores of a file."""
+    key = f"answers-{record.id}"
     file = st.file_uploader(
         f"A table with the column {as_text(questions.id_column)} as it is, and the scores (or flags, 0 and 1)",
         type=sorted({suffix.split(".")[-1] for suffix in SUFFIXES}),
-        key=f"answers-{record.id}",
+        key=key,
     )
     if file is None:
         return None
     try:
-        with st.spinner("Reading ..."):
-            given = read_table(file.getvalue(), name=file.name).rename(columns=str)
+        given = read_upload(file, key).table.rename(columns=str)
         column = _score_column(record, questions, list(given.columns))
     except CfadError as error:
         st.error(as_text(error, 500))
-        return None
-    except Exception:  # whatever a file may hold, the page says so
-        st.error("This file holds no table that can be read, whatever its name says. Save it as CSV or Parquet.")
         return None
     kept = [name for name in (questions.id_column, column) if name in given.columns]
     return given[kept].rename(columns={column: "score"})

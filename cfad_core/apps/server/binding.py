@@ -9,6 +9,7 @@ from cfad_core.apps.server.sign_in import SignIn
 from cfad_core.core.errors import InvalidConfigError
 
 LOCAL = "localhost"
+LOCAL_NAMES = [LOCAL, "127.0.0.1", "::1"]  # a page elsewhere whose name leads here all of a sudden has another one
 _MEANT = "yes"
 
 

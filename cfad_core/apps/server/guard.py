@@ -6,6 +6,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -70,6 +71,10 @@ class Guard:
                 event("refused", peer=_peer(scope), reason="it is not the proxy that CFAD_PROXY names")
                 await _refuse(scope, send)
                 return
+            if scope["type"] == "websocket" and not _is_of_this_site(headers):
+                event("refused", peer=_peer(scope), reason="a page of another site asked for a stream")
+                await _refuse(scope, send)
+                return
             answer = _Answer(send, request, is_encrypted=_is_encrypted(scope, headers if is_trusted else []))
             await self._pass_on({**scope, "headers": safe}, receive, answer)
         finally:
@@ -132,16 +137,29 @@ def _peer(scope: Scope) -> str:
     return scope["client"][0] if scope.get("client") else ""
 
 
+def _is_of_this_site(headers: Headers) -> bool:
+    """Whether a page of this server asks, or a program, which says no origin.
+
+    Streamlit would let in any page of localhost, too, and look for this computer's address on the internet.
+    """
+    origin = _header(headers, "origin")
+    return not origin or urlsplit(origin).netloc == _header(headers, "host") != ""
+
+
+def _header(headers: Headers, name: str) -> str:
+    return next((value.decode("latin-1") for key, value in headers if key.lower() == name.encode()), "")
+
+
 def _id(headers: Headers) -> str:
     """The id that a trusted proxy gave the request, or a new one."""
-    given = next((value.decode("latin-1") for name, value in headers if name.lower() == REQUEST_ID.encode()), "")
+    given = _header(headers, REQUEST_ID)
     return given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def _is_encrypted(scope: Scope, trusted: Headers) -> bool:
     """Whether the browser's way to us is encrypted, as far as the proxy."""
-    said = next((value for name, value in trusted if name.lower() == b"x-forwarded-proto"), b"")
-    return scope.get("scheme") in ("https", "wss") or said.strip().lower() in (b"https", b"wss")
+    said = _header(trusted, "x-forwarded-proto").strip().lower()
+    return scope.get("scheme") in ("https", "wss") or said in ("https", "wss")
 
 
 def _without(headers: Iterable[tuple[bytes, bytes]], names: set[str]) -> Headers:
