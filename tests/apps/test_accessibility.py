@@ -29,6 +29,26 @@ FITS = """() => {
     return main.scrollWidth <= main.clientWidth;
 }"""
 
+# Words of charts are out of axe's sight: those whose colour has less than 4.5:1 to the page's (WCAG 2, level AA)
+FAINT = """() => {
+    const parts = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255);
+    const light = colour => parts(colour)
+        .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, k) => sum + part * [0.2126, 0.7152, 0.0722][k], 0.05);
+    const page = light(getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor);
+    const words = document.querySelectorAll('.js-plotly-plot :is([class$=tick], [class^=g-], .legend) text');
+    const contrast = word => {
+        const [low, high] = [light(getComputedStyle(word).fill), page].sort((one, other) => one - other);
+        return high / low;
+    };
+    return [...words].filter(word => contrast(word) < 4.5).map(word => word.textContent);
+}"""
+# Tables are pictures: how bright each is on the whole, of 255
+BRIGHTNESS = """() => [...document.querySelectorAll('[data-testid=stDataFrame] canvas')]
+    .filter(table => table.width > 0 && table.height > 0)
+    .map(table => table.getContext('2d').getImageData(0, 0, table.width, table.height).data)
+    .map(pixels => pixels.filter((_, k) => k % 4 === 0).reduce((sum, red) => sum + red, 0) / (pixels.length / 4))"""
+
 
 @pytest.fixture(scope="module")
 def audited(
@@ -55,6 +75,16 @@ def obstacles(visitor: Visitor, rules: Sequence[str] = ()) -> list[tuple[str, st
     return [(one["id"], node["html"][:200]) for one in grave for node in one["nodes"]]
 
 
+def faint(visitor: Visitor) -> list[tuple[str, str]]:
+    """Words of charts that do not stand out from the page."""
+    return [("words of a chart", words) for words in visitor.page.evaluate(FAINT)]
+
+
+def pale(visitor: Visitor) -> list[tuple[str, str]]:
+    """Tables that stayed light when the page became dark."""
+    return [("light table", f"{one:.0f}") for one in visitor.page.evaluate(BRIGHTNESS) if one > 100]
+
+
 def test_no_page_keeps_anybody_out(chromium: Browser, audited: tuple[str, str]) -> None:
     """In light and in dark; and each says its name once, and can be read on a phone."""
     address, audit = audited
@@ -70,13 +100,13 @@ def test_no_page_keeps_anybody_out(chromium: Browser, audited: tuple[str, str]) 
                 visitor.go(title)
                 expect(page).to_have_title(f"{title} · CFAD", timeout=SECONDS * 1000)
                 visitor.wait_idle()
-            found[title] = obstacles(visitor)
+            found[title] = obstacles(visitor) + faint(visitor)
             assert page.get_by_role("heading", level=1).count() == 1, title
             page.emulate_media(color_scheme="dark")
             page.wait_for_function(DARK)
             visitor.wait_idle(quiet=0.2)
             for _ in range(5):
-                found[f"{title} in the dark"] = obstacles(visitor, ["color-contrast"])
+                found[f"{title} in the dark"] = obstacles(visitor, ["color-contrast"]) + faint(visitor) + pale(visitor)
                 if not found[f"{title} in the dark"]:
                     break
                 page.wait_for_timeout(500)  # some parts change their colours later than others

@@ -171,7 +171,8 @@ def _show_columns(result: AuditResult, found: PersonExplanation, other: str, per
             f"Nothing else: in the causal graph nothing of this person follows from {as_text(found.attribute)}, so the "
             "twin has the same in every other column."
         )
-    if still and st.toggle(f"Also show the {counted(len(still), 'column')} that stay the same", key="person-still"):
+    stays = "stays" if len(still) == 1 else "stay"
+    if still and st.toggle(f"Also show the {counted(len(still), 'column')} that {stays} the same", key="person-still"):
         show_markup(_cards(result, found, other, still, ends), "columns-still")
     with st.expander("All columns as a table"):
         st.dataframe(columns_table(found, other, [*moved, *still]), hide_index=True, width="stretch")
