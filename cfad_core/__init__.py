@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cfad_core.audit.run import run_audit
     from cfad_core.audit.scoring import explain_rows, score_rows, twin_rows
     from cfad_core.audit.statements import JustifiedPath, Statements
+    from cfad_core.client import Client
     from cfad_core.core.config import AskedDetector, AuditConfig, DetectorConfig, DiscoveryConfig, Knowledge, preset
     from cfad_core.core.errors import AuditCancelled, CfadError
     from cfad_core.core.progress import Progress
@@ -40,6 +41,7 @@ _HOMES = {
     "Batch": "cfad_core.audit.batch",
     "CfadError": "cfad_core.core.errors",
     "Check": "cfad_core.audit.gate",
+    "Client": "cfad_core.client",
     "ColumnRoles": "cfad_core.data.roles",
     "DetectorConfig": "cfad_core.core.config",
     "DiscoveryConfig": "cfad_core.core.config",
@@ -75,6 +77,7 @@ __all__ = [
     "Batch",
     "CfadError",
     "Check",
+    "Client",
     "ColumnRoles",
     "DetectorConfig",
     "DiscoveryConfig",

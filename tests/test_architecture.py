@@ -30,14 +30,17 @@ ROOMS: dict[str, set[str]] = {
     "paper": {*AUDIT, "runs", "figures"},
     "report": {*AUDIT, "runs", "figures"},
     "apps": {*AUDIT, "runs", "figures", "paper", "report"},
+    "client": DATA,  # of a server elsewhere: it computes nothing
 }
 # By library, the only places that may import it
 HOMES = {
     **{"streamlit": "apps/dashboard", "plotly": "figures", "kaleido": "figures", "sqlalchemy": "runs"},
+    **{"fastapi": "apps/api", "pydantic": "apps/api", "httpx": "client"},
     **{"onnx": "runs", "onnxruntime": "runs", "weasyprint": "report", "jinja2": "report"},
 }
 HEAVY = {
     *{"torch", "pandas", "scipy", "sklearn", "pyarrow", "plotly", "kaleido", "streamlit", "networkx"},
+    *{"fastapi", "pydantic", "httpx", "uvicorn"},
     *{"dask", "distributed", "sqlalchemy", "alembic", "fairlearn", "onnx", "onnxruntime", "weasyprint"},
 }
 LONGEST_FUNCTION, LONGEST_MODULE, LONGEST_PAGE = 40, 400, 150  # lines; of a function without its docstring

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from cfad_core.runs.allowance import Allowance
@@ -71,13 +73,13 @@ def tried(world: World, store: Store, mode: GenerationMode) -> dict[str, int]:
     app = served(store)
     schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
     shown, counts = {"Authorization": f"Bearer {world.tokens['owner']}"}, dict[str, int]()
-    operations = [found.ok() for found in schema.get_all_operations()]
+    operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
     for operation in sorted(operations, key=lambda one: (one.method == "delete", one.method != "get")):
         for known in ({}, {"audit": world.done, "method": "theirs"}):
 
             @settings(SETTINGS, max_examples=EXAMPLES)
             @given(case=operation.as_strategy(generation_mode=mode, path_parameters=known))
-            def ask(case: Case) -> None:
+            def ask(case: Case[Any, Any]) -> None:
                 response = case.call(headers=shown)
                 case.validate_response(response, headers=shown, excluded_checks=[positive_data_acceptance])
                 counts[str(response.status_code)] = counts.get(str(response.status_code), 0) + 1
@@ -95,8 +97,8 @@ def made(world: World, store: Store, examples: int) -> dict[str, int]:
     @settings(SETTINGS, max_examples=examples)
     @given(new=NEW)
     def ask(new: dict[str, object]) -> None:
-        sent = {"files": {"table": ("people.csv", table)}, "data": {"request": json.dumps(new)}}
-        response = client.post("audits", **sent)
+        sent = {"table": ("people.csv", table)}
+        response = client.post("audits", files=sent, data={"request": json.dumps(new)})
         counts[str(response.status_code)] = counts.get(str(response.status_code), 0) + 1
         assert response.status_code in (201, 400, 422), (new, response.text)
         if response.status_code != 201:
@@ -111,7 +113,6 @@ def made(world: World, store: Store, examples: int) -> dict[str, int]:
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 def test_answers_are_as_the_document_says(mode: GenerationMode, world: World, team_store: Store) -> None:
     counts = tried(world, team_store, mode)
-    print(mode.value, counts)
     assert {"200", "404", "422"} <= set(counts)
     assert [status for status in counts if status.startswith("5")] == []
 
@@ -119,5 +120,4 @@ def test_answers_are_as_the_document_says(mode: GenerationMode, world: World, te
 @pytest.mark.slow
 def test_whatever_is_asked_about_a_table_is_answered(world: World, team_store: Store) -> None:
     counts = made(world, team_store, 10 * EXAMPLES)
-    print("new audits", counts)
     assert {"201", "422"} <= set(counts)

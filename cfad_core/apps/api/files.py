@@ -41,7 +41,7 @@ _TYPES = {
 
 def _file(*suffixes: str) -> dict[int | str, dict[str, Any]]:
     """The answer that is a file, for the OpenAPI document."""
-    kinds = {_TYPES[suffix].partition(";")[0]: {"schema": {}} for suffix in suffixes}
+    kinds: dict[str, Any] = {_TYPES[suffix].partition(";")[0]: {"schema": {}} for suffix in suffixes}
     return {200: {"description": "The file", "content": kinds}}
 
 
@@ -108,9 +108,7 @@ def rows_to_score(
     return _attached(content, record, name)
 
 
-@ROUTES.post(
-    "/audits/{audit}/scores", responses=documented(400, 403, 404, 409, 413, 422, 429), dependencies=[InTurn]
-)
+@ROUTES.post("/audits/{audit}/scores", responses=documented(400, 403, 404, 409, 413, 422, 429), dependencies=[InTurn])
 def answer(
     store: Seen,
     tools: Tools,

@@ -21,7 +21,9 @@ from cfad_core.report.subject import Subject, subject_of_saved
 from cfad_core.runs.model import AuditRecord, operating_threshold
 
 ROUTES = APIRouter(tags=["results"])
-Method = Annotated[str | None, Query(max_length=200, description="the detector; by default your own, else the only one")]
+Method = Annotated[
+    str | None, Query(max_length=200, description="the detector; by default your own, else the only one")
+]
 Bound = Annotated[float | None, Query(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
@@ -145,7 +147,7 @@ def audit_json(store: Seen, audit: Id) -> Response:
 
 
 @ROUTES.get("/audits/{audit}/gate", responses=documented(400, 404, 409, 422), dependencies=[InTurn])
-def gate(  # noqa: PLR0913, PLR0917 - each is a bound
+def gate(
     store: Seen,
     audit: Id,
     max_changing_ratio: Bound = None,
@@ -177,7 +179,7 @@ def _headline(found: dict[str, Any]) -> Headline:
     between = found.get("interval")
     interval = None if between is None else Range(low=between[0], high=between[1])
     names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio", "threshold")
-    numbers = {name: found.get(name) for name in names}
+    numbers: dict[str, Any] = {name: found.get(name) for name in names}
     return Headline(**numbers, interval=interval, reliable=found.get("reliable", ""), verdict=found["verdict"])
 
 
