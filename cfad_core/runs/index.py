@@ -231,7 +231,9 @@ class Index:
         Those answer in two runs, with a person between them.
         """
         took = (AUDITS.c.finished - AUDITS.c.started) / AUDITS.c.expected
-        query = sa.select(took).where(AUDITS.c.status == "done", AUDITS.c.expected > 0.0, AUDITS.c.started.is_not(None))
+        query = sa.select(took).where(
+            AUDITS.c.status == "done", AUDITS.c.expected > 0.0, AUDITS.c.finished > AUDITS.c.started
+        )
         query = query.where(AUDITS.c.config.contains('"asked": null')).order_by(AUDITS.c.finished.desc()).limit(limit)
         with self._engine.connect() as connection:
             return [float(ratio) for ratio in connection.execute(query).scalars()]
