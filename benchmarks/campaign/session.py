@@ -209,7 +209,7 @@ class Session:
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
             self.elements[tuple(message.metadata.delta_path)] = element
-            kind = element.WhichOneof("type")
-            self._fragments[getattr(getattr(element, kind), "id", "") if kind else ""] = message.delta.fragment_id
+            shown = element.WhichOneof("type")
+            self._fragments[getattr(getattr(element, shown), "id", "") if shown else ""] = message.delta.fragment_id
             if element.WhichOneof("type") == "exception":
                 self.exceptions.append(f"{element.exception.type}: {element.exception.message}"[:500])

@@ -55,7 +55,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with what a form's field holds as JSON; written once."""
     if app.openapi_schema is None:
         found = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes, servers=[{"url": PREFIX}]
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=app.routes,
+            servers=[{"url": PREFIX}],
         )
         schemas = found["components"]["schemas"]
         for kind in (NewAudit, Answers):

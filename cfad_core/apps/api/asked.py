@@ -82,7 +82,9 @@ class NewAudit(_Sent):
     anomaly: Value | None = Field(None, description="the label's value that means anomaly")
     ignore: Columns | None = Field(None, description="columns to leave out; null: those that are suggested")
     score_column: Value | None = Field(None, description="the table's column with scores of your own detector")
-    methods: Annotated[list[Name], Field(max_length=50)] = Field(list(DEFAULT_METHODS), description="detectors to audit")
+    methods: Annotated[list[Name], Field(max_length=50)] = Field(
+        list(DEFAULT_METHODS), description="detectors to audit"
+    )
     preset: Literal["fast", "paper"] = "fast"
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     subsamples: Annotated[int, Field(ge=0, le=200)] | None = Field(None, description="0: do not measure uncertainty")

@@ -108,9 +108,7 @@ def rows_to_score(
     return _attached(content, record, name)
 
 
-@ROUTES.post(
-    "/audits/{audit}/scores", responses=documented(400, 403, 404, 409, 413, 422, 429), dependencies=[InTurn]
-)
+@ROUTES.post("/audits/{audit}/scores", responses=documented(400, 403, 404, 409, 413, 422, 429), dependencies=[InTurn])
 def answer(
     store: Seen,
     tools: Tools,

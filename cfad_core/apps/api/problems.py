@@ -119,7 +119,10 @@ def _lines(errors: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _of_the_protocol(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    words = {404: "There is no such address; /api/v1/openapi.json lists all.", 405: f"{request.method} is not for this."}
+    words = {
+        404: "There is no such address; /api/v1/openapi.json lists all.",
+        405: f"{request.method} is not for this.",
+    }
     return problem(error.status_code, words.get(error.status_code, error.detail), _id(request), error.headers)
 
 

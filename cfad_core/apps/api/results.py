@@ -21,7 +21,9 @@ from cfad_core.report.subject import Subject, subject_of_saved
 from cfad_core.runs.model import AuditRecord, operating_threshold
 
 ROUTES = APIRouter(tags=["results"])
-Method = Annotated[str | None, Query(max_length=200, description="the detector; by default your own, else the only one")]
+Method = Annotated[
+    str | None, Query(max_length=200, description="the detector; by default your own, else the only one")
+]
 Bound = Annotated[float | None, Query(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
