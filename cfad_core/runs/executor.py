@@ -32,12 +32,14 @@ from cfad_core.runs.forecast import pace_here, stages_of
 from cfad_core.runs.lanes import reserved
 from cfad_core.runs.large import forget_request, load_request, score_everybody
 from cfad_core.runs.model import ACTIVE, AuditRecord, Report, Status, headline
+from cfad_core.runs.silence import Silence
 from cfad_core.runs.store import Store
 
 _LOOK = 0.2  # seconds between two looks at the queue
 _BEAT = 0.5  # seconds between two signs of life, and looks at whether to stop
 _RECOVERY = 15.0  # seconds between two looks for audits whose worker died
-_SETTLED = 10.0  # seconds after which a run of this process that nobody watches is lost
+_SETTLED = 10.0  # seconds of silence after which a run of this process that nobody watches is lost
+_SILENT = 60.0  # seconds of silence after which a run on another machine is
 _KEPT_REPORTS = 2.0  # a second
 _WARM = ("cfad_core.runs.executor", "sklearn.metrics")
 _STUBBORN = 5  # attempts to write down how an audit ended
@@ -160,8 +162,8 @@ class Executor:
             raise InvalidConfigError(f"At least one worker is needed; got {workers}.")
         self.store, self.workers = store, workers
         self.threads = threads or max(1, (os.cpu_count() or 1) // workers)
-        self._closed = threading.Event()
-        self.store.recover(is_alive)
+        self._closed, self._silence = threading.Event(), Silence()
+        self.store.recover(self._is_alive)
         lanes = reserved(workers)
         self._crew = [threading.Thread(target=self._work, args=(short,), daemon=True) for short in lanes]
         self._crew.append(threading.Thread(target=self._look_after, daemon=True))
@@ -229,7 +231,14 @@ class Executor:
     def _look_after(self) -> None:
         while not self._closed.wait(_RECOVERY):
             with suppress(Exception):  # the store cannot be reached just now
-                self.store.recover(is_alive)
+                self.store.recover(self._is_alive)
+
+    def _is_alive(self, record: AuditRecord) -> bool:
+        """Whether somebody works on a running audit; whoever cannot be asked has some time to say something."""
+        known = is_alive(record)
+        if known is not None:
+            return known
+        return self._silence.of(record) < (_SETTLED if _worker(record) == worker_name() else _SILENT)
 
 
 def wait_for(store: Store, audit: str, timeout: float | None = None) -> AuditRecord:
@@ -251,19 +260,32 @@ def wait_for(store: Store, audit: str, timeout: float | None = None) -> AuditRec
 @cache
 def worker_name() -> str:
     """Name of this process, on this machine: host, process id, and when it began (ids are used again)."""
-    return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}"
+    return f"{socket.gethostname()}:{os.getpid()}:{_began(psutil.Process()):.2f}"
+
+
+def _began(process: psutil.Process) -> float:
+    """Seconds from the start of this machine until that of a process: they stay the same when its clock is set."""
+    return float(process.create_time() - psutil.boot_time())
+
+
+def _worker(record: AuditRecord) -> str:
+    """The process that has a running audit; the rest of the name is this run."""
+    return str(record.worker).partition("#")[0]
 
 
 def is_alive(record: AuditRecord) -> bool | None:
-    """Whether the worker of a running audit still works on it; None if it is on another machine."""
-    worker = str(record.worker).partition("#")[0]
-    if worker == worker_name():  # this process should know; a run that was claimed just now is not watched yet
-        return record.worker in _WATCHED or time.time() - (record.heartbeat or 0.0) < _SETTLED
+    """Whether the worker of a running audit still works on it; None if it cannot be asked.
+
+    Those on another machine cannot, and neither those here that took it just now and do not watch it yet.
+    """
+    worker = _worker(record)
+    if worker == worker_name():
+        return True if record.worker in _WATCHED else None
     host, _, rest = worker.rpartition(":")
     host, _, process = host.rpartition(":")
     if host != socket.gethostname():
         return None
     try:
-        return bool(abs(psutil.Process(int(process)).create_time() - float(rest)) < 1.0)
+        return abs(_began(psutil.Process(int(process))) - float(rest)) < 1.0
     except (psutil.NoSuchProcess, ValueError):
         return False

@@ -19,7 +19,7 @@ from cfad_core.core.formats import about, remaining
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
 from cfad_core.runs.access import OPERATOR
-from cfad_core.runs.lanes import Outlook, Waiting, is_short, outlooks, seats
+from cfad_core.runs.lanes import Outlook, Waiting, is_short, outlooks, seats, waits_since
 
 if TYPE_CHECKING:
     from cfad_core.runs.index import Index
@@ -113,7 +113,7 @@ def outlooks_of(store: Index, workers: int, *, more: Waiting | None = None) -> d
     factor, now = pace_here(store).factor, time.time()
     everybody = store.seen_by(OPERATOR)  # to count places and seconds; what others audit is not said
     queue = [
-        Waiting(one.id, one.created, one.expected or 0.0, bool(one.is_short), one.owner)
+        Waiting(one.id, waits_since(one.created, now), one.expected or 0.0, bool(one.is_short), one.owner)
         for one in everybody.find(status="queued")
     ]
     records = everybody.find(status="running")
@@ -126,4 +126,4 @@ def outlooks_of(store: Index, workers: int, *, more: Waiting | None = None) -> d
 def _left(record: AuditRecord, factor: float, now: float) -> float:
     if record.seconds_left is not None:
         return record.seconds_left
-    return max(0.0, (record.expected or 0.0) * factor - (now - (record.started or now)))
+    return max(0.0, (record.expected or 0.0) * factor - max(0.0, now - (record.started or now)))

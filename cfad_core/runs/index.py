@@ -231,7 +231,9 @@ class Index:
         Those answer in two runs, with a person between them.
         """
         took = (AUDITS.c.finished - AUDITS.c.started) / AUDITS.c.expected
-        query = sa.select(took).where(AUDITS.c.status == "done", AUDITS.c.expected > 0.0, AUDITS.c.started.is_not(None))
+        query = sa.select(took).where(
+            AUDITS.c.status == "done", AUDITS.c.expected > 0.0, AUDITS.c.finished > AUDITS.c.started
+        )
         query = query.where(AUDITS.c.config.contains('"asked": null')).order_by(AUDITS.c.finished.desc()).limit(limit)
         with self._engine.connect() as connection:
             return [float(ratio) for ratio in connection.execute(query).scalars()]
@@ -318,9 +320,10 @@ class Index:
                     added = set(tables.digests.values()) - self._tables_of(self.viewer.name)
                     self.need_room(more + sum(map(self._table_size, added)))
                 yield
-            except BaseException:
-                for path in new.values():
-                    path.unlink(missing_ok=True)
+            except BaseException as error:
+                if not getattr(error, "connection_invalidated", False):  # then the row may be there all the same
+                    for path in new.values():
+                        path.unlink(missing_ok=True)
                 raise
 
     def _drop_unused_tables(self) -> None:
@@ -334,12 +337,13 @@ class Index:
                     path.unlink(missing_ok=True)
 
     def _drop_unknown_folders(self) -> None:
-        folders = list((self.home / "audits").iterdir())  # before the rows: a row comes before its folder
-        with self._engine.connect() as connection:
-            known = set(connection.execute(sa.select(AUDITS.c.id)).scalars())
-        for folder in folders:
-            if folder.name not in known:
-                shutil.rmtree(folder, ignore_errors=True)
+        with self._tables_lock():  # what an audit of a large table needs is there a moment before its row
+            folders = list((self.home / "audits").iterdir())  # before the rows: others come before their folders
+            with self._engine.connect() as connection:
+                known = set(connection.execute(sa.select(AUDITS.c.id)).scalars())
+            for folder in folders:
+                if folder.name not in known:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _missing(audit: str) -> InvalidArtifactError:

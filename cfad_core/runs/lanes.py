@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 _NOBODY: Mapping[str, int] = MappingProxyType({})
 SHORT = 120.0  # seconds that a short audit is expected to take at most
+_AHEAD = 60.0  # seconds that the clocks of machines with one store may differ
 SHORT_CELLS = 5_000_000  # of its tables, so that one beside a long one needs little memory
 
 
@@ -71,6 +72,14 @@ def in_turn(queue: Iterable[Waiting], running: Mapping[str, int]) -> list[Waitin
         found.append((turns[one.owner], one))
         turns[one.owner] += 1
     return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].due))]
+
+
+def waits_since(created: float, now: float) -> float:
+    """When an audit came, by its own account; whichever came later than now came before the clock was set back.
+
+    Those have waited longer than anybody, and go first.
+    """
+    return created if created <= now + _AHEAD else 0.0
 
 
 def is_short(expected: float, cells: int) -> bool:

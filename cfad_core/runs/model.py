@@ -325,7 +325,7 @@ class AuditRecord:
         """How long it ran, or has been running."""
         if self.started is None:
             return None
-        return (self.finished or time.time()) - self.started
+        return max(0.0, (self.finished or time.time()) - self.started)  # the clock may have been set back since
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from cfad_core.audit.pending_files import is_answered, is_finished_with, is_pend
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidDataError
 from cfad_core.runs.access import Right
 from cfad_core.runs.index import Index, folder_size
-from cfad_core.runs.lanes import Waiting, in_turn
+from cfad_core.runs.lanes import Waiting, in_turn, waits_since
 from cfad_core.runs.log import Deed
 from cfad_core.runs.model import AUDITS, ENDED_EARLY, REPORTS, AuditRecord, Report, Status, headline
 from cfad_core.runs.plan import is_sealed
@@ -58,7 +58,11 @@ class Queue(Index):
             if not rows:
                 return []
             running = {str(owner): int(count) for owner, count in connection.execute(busy)}
-        waiting = [Waiting(row.id, row.created, row.expected or 0.0, bool(row.is_short), row.owner) for row in rows]
+        now = time.time()
+        waiting = [
+            Waiting(row.id, waits_since(row.created, now), row.expected or 0.0, bool(row.is_short), row.owner)
+            for row in rows
+        ]
         most = self.allowance.running
         return [
             one.id
@@ -190,22 +194,16 @@ class Queue(Index):
         queued = int(connection.execute(query).scalar_one())
         self.allowance.check_queue(queued, "You have" if owner == self.viewer.name else f"{owner} has")
 
-    def recover(self, is_alive: Callable[[AuditRecord], bool | None], stale_after: float = 60.0) -> list[str]:
+    def recover(self, is_alive: Callable[[AuditRecord], bool]) -> list[str]:
         """Settle what dead processes left; returns the audits that were interrupted.
 
         Parameters
         ----------
-        is_alive : whether the worker of a running audit is; None if it lives on another machine and cannot be asked:
-            then it counts as dead once it has not been heard of for ``stale_after`` seconds
+        is_alive : whether the worker of a running audit is
         """
         self._need_operator()
-        interrupted = []
-        for record in self.find(status="running"):
-            alive = is_alive(record)
-            if alive is None:
-                alive = time.time() - (record.heartbeat or 0.0) < stale_after
-            if not alive and not self._settle(record):
-                interrupted.append(record.id)
+        dead = [record for record in self.find(status="running") if not is_alive(record)]
+        interrupted = [record.id for record in dead if not self._settle(record)]
         self._drop_unknown_folders()
         self._drop_unused_tables()
         return interrupted

@@ -91,10 +91,14 @@ class Store(Queue, Drafts, Team, Counts):
             If whoever looks may make none, or has as many as one person may have.
         """
         row = self._row(tables, roles, config, name=name, owner=owner, source=source, parent=parent)
-        if prepare is not None:
-            prepare(self._folder(str(row["id"])))
-        row |= expected_time(tables, roles, config, large_stages(self._folder(str(row["id"]))))
-        self._insert(row | {"status": "queued"}, tables)
+        folder = self._folder(str(row["id"]))
+
+        def expected() -> dict[str, Any]:
+            if prepare is not None:
+                prepare(folder)
+            return expected_time(tables, roles, config, large_stages(folder))
+
+        self._insert(row | {"status": "queued"}, tables, more=expected)
         return str(row["id"])
 
     def plan(  # noqa: PLR0913 - as create, with the planner's words
@@ -287,16 +291,31 @@ class Store(Queue, Drafts, Team, Counts):
             **more,
         }
 
-    def _insert(self, row: Mapping[str, Any], tables: Tables, deed: Deed = "made", size: int = 0) -> None:
-        """Add an audit with its tables; ``size``: bytes of the folder that it brings."""
+    def _insert(
+        self,
+        row: Mapping[str, Any],
+        tables: Tables,
+        deed: Deed = "made",
+        size: int = 0,
+        more: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        """Add an audit with its tables.
+
+        Parameters
+        ----------
+        size : bytes of the folder that it brings
+        more : what else belongs into its row; called while nobody clears away folders that have no row yet
+        """
         if self.viewer.name:
             others = (tables.test, tables.test_counterfactual, tables.truth)
             self.allowance.check_rows(max(tables.rows, *(len(one) for one in others if one is not None), 0))
-        with self._new_tables(tables, size), self._engine.begin() as connection:
-            if row["status"] == "queued":
-                self._check_queue(connection, str(row["owner"]))
-            connection.execute(sa.insert(AUDITS).values(dict(row)))
-            self._log(connection, deed, str(row["id"]), str(row["name"]))
+        with self._new_tables(tables, size):
+            full = {**row, **more()}
+            with self._engine.begin() as connection:
+                if row["status"] == "queued":
+                    self._check_queue(connection, str(row["owner"]))
+                connection.execute(sa.insert(AUDITS).values(full))
+                self._log(connection, deed, str(row["id"]), str(row["name"]))
 
 
 def checked_name(name: str) -> str:

@@ -275,7 +275,7 @@ class Team(Index):
         return entries(self._engine, audit=audit, who=who, limit=limit)
 
     def _used(self, token: Token) -> None:
-        if token.used is None or time.time() - token.used > _SEEN_ANEW:
+        if token.used is None or abs(time.time() - token.used) > _SEEN_ANEW:
             with self._engine.begin() as connection:
                 connection.execute(sa.update(TOKENS).where(TOKENS.c.id == token.id).values(used=time.time()))
 

@@ -11,10 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import psutil
 import pytest
+import sqlalchemy as sa
 
 from cfad_core.audit.estimate import stages as planned_stages
 from cfad_core.audit.folder import summary
@@ -27,7 +29,7 @@ from cfad_core.runs import executor
 from cfad_core.runs.child import Child
 from cfad_core.runs.dask import DaskExecutor
 from cfad_core.runs.executor import Executor, is_alive, wait_for, watched, work_on, worker_name
-from cfad_core.runs.model import AuditRecord
+from cfad_core.runs.model import AUDITS, AuditRecord
 from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
 from tests.runs.conftest import (
@@ -260,30 +262,47 @@ def test_who_is_alive(store: Store) -> None:
     put(store)
     claimed = claim(store, worker_name())
 
-    def alive(worker: str, heartbeat: float) -> bool | None:
-        return is_alive(dataclasses.replace(claimed, worker=worker, heartbeat=heartbeat))
+    def alive(worker: str) -> bool | None:
+        return is_alive(dataclasses.replace(claimed, worker=worker))
 
-    now = time.time()
     host, process, began = worker_name().rsplit(":", 2)
-    assert alive(worker_of(claimed), now) is True
-    assert alive(worker_of(claimed), now - 100) is False  # of this process, and nobody here watches it
-    assert alive(f"{host}:{process}:{float(began) - 100}#1", now) is False  # the same number, another process
-    assert alive(f"{host}:999999999:{began}#1", now) is False
-    assert alive(f"elsewhere:{process}:{began}#1", now) is None
-    assert alive("", now) is None
+    assert alive(worker_of(claimed)) is None  # of this process, and nobody here watches it (yet)
+    with watched(claimed):
+        assert alive(worker_of(claimed)) is True
+    assert alive(f"{host}:{os.getppid()}:0.01#1") is False  # the same number, another process
+    assert alive(f"{host}:999999999:{began}#1") is False
+    assert alive(f"elsewhere:{process}:{began}#1") is None
+    assert alive("") is None
+
+
+def test_a_process_is_known_when_the_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = psutil.boot_time()
+    code = "from cfad_core.runs.executor import worker_name; print(worker_name(), flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        record = Mock(worker=f"{other.stdout.readline().decode().strip()}#1")
+        assert is_alive(record) is True
+        for module in (psutil, psutil._psplatform):  # what the system says once its clock was set back by an hour
+            monkeypatch.setattr(module, "boot_time", lambda: before - 3600.0)
+        assert is_alive(record) is True
+        other.kill()
 
 
 def test_a_run_that_nobody_watches_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    audit = put(store)
-    record = claim(store, worker_name(), audit)
-    store.recover(is_alive)
-    assert store.get(audit).status == "running"  # it was claimed just now
-    monkeypatch.setattr(executor, "_SETTLED", 0.0)
-    with watched(record):
-        store.recover(is_alive)
-    assert store.get(audit).status == "running"
-    store.recover(is_alive)
-    assert store.get(audit).status == "interrupted"
+    monkeypatch.setattr(executor, "_RECOVERY", 0.01)
+    audit, far = put(store), put(store)
+    record, _ = claim(store, worker_name(), audit), claim(store, "elsewhere:1:1.00", far)
+    with store._engine.begin() as connection:  # the clock was set back since, or is another one
+        connection.execute(sa.update(AUDITS).values(heartbeat=time.time() + 3600.0))
+    with Executor(store):
+        with watched(record):
+            monkeypatch.setattr(executor, "_SETTLED", 0.0)
+            time.sleep(0.3)
+            assert store.get(audit).status == "running"
+        assert wait_for(store, audit, 30.0).status == "interrupted"
+        assert store.get(far).status == "running"  # nobody knows; it has a minute
+        monkeypatch.setattr(executor, "_SILENT", 0.0)
+        assert wait_for(store, far, 30.0).status == "interrupted"
 
 
 @pytest.fixture

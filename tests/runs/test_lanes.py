@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfad_core.runs.lanes import SHORT, SHORT_CELLS, Outlook, Waiting, is_short, outlooks, reserved, seats
+from cfad_core.runs.lanes import (
+    SHORT,
+    SHORT_CELLS,
+    Outlook,
+    Waiting,
+    is_short,
+    outlooks,
+    reserved,
+    seats,
+    waits_since,
+)
 
 LONG = 45 * 60.0
 
@@ -34,6 +44,14 @@ def simulate(arrivals: list[Waiting], workers: int) -> dict[str, tuple[float, fl
         free[place] = at + taken.expected
         found[taken.id] = (at, free[place])
     return found
+
+
+def test_what_came_before_the_clock_was_set_back_goes_first() -> None:
+    assert waits_since(100.0, 100.0) == 100.0
+    assert waits_since(130.0, 100.0) == 130.0  # by the clock of another machine
+    ahead = waiting("ahead", waits_since(3_700.0, 100.0), 5.0)
+    new = waiting("new", waits_since(90.0, 100.0), 5.0)
+    assert min((ahead, new), key=lambda one: one.due).id == "ahead"
 
 
 def test_what_is_short() -> None:

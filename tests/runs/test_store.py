@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.audit.folder import summary
@@ -158,3 +161,38 @@ def test_a_table_that_is_gone_is_a_clear_error(store: Store, tmp_path: Path) -> 
     store.table_path(TABLES.digest).unlink()
     with pytest.raises(InvalidArtifactError, match="is missing or damaged"):
         store.request(audit)
+
+
+def test_what_an_audit_needs_beside_its_row_is_not_cleared_away_before_the_row_is_there(store: Store) -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def clear_away() -> None:  # as every program with an executor does now and then
+        started.set()
+        store.recover(lambda _: True)
+        ended.set()
+
+    clearing = threading.Thread(target=clear_away)
+
+    def prepare(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "large.json").write_text("{}")
+        clearing.start()
+        started.wait(30.0)
+        assert not ended.wait(0.2)  # it waits for the row
+
+    with patch("cfad_core.runs.store.large_stages", return_value={}):
+        audit = store.create(TABLES, ROLES, QUICK, name="A large table", prepare=prepare)
+    clearing.join(30.0)
+    assert ended.is_set()
+    assert (store.folder(audit) / "large.json").is_file()
+
+
+def test_a_table_stays_where_its_row_may_have_been_written(store: Store) -> None:
+    """The database was away when it was to say so."""
+    lost = sa.exc.OperationalError("COMMIT", None, Exception("gone"), connection_invalidated=True)
+    for error, is_there in ((lost, True), (InvalidDataError("refused"), False)):
+        for path in (store.home / "tables").iterdir():
+            path.unlink()
+        with patch.object(Store, "_log", side_effect=error), pytest.raises(type(error)):
+            put(store)
+        assert store._table_path(TABLES.digest).is_file() == is_there

@@ -17,6 +17,7 @@ from streamlit.web import bootstrap
 from cfad_core.apps.api.app import PREFIX, create_api
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
+from cfad_core.apps.dashboard.broken import page_broke
 from cfad_core.apps.dashboard.upload_gate import UploadGate
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
@@ -80,7 +81,7 @@ def create_app(sign_in: SignIn) -> st.App:
             Mount(PREFIX, create_api(_for_programs(sign_in))),
         ],
         middleware=[Middleware(Guard, sign_in=sign_in, measures=measures), Middleware(UploadGate, sign_in=sign_in)],
-        on_script_error=measures.page_broke,
+        on_script_error=page_broke(measures.page_broke),
     )
 
 
@@ -119,6 +120,7 @@ def _options(address: Address, sign_in: SignIn, secrets: Path | None) -> dict[st
         "server_headless": True,
         "server_allowedHosts": LOCAL_NAMES if is_local(address.host) and not sign_in.is_team else [],
         "logger_messageFormat": "%(message)s",  # the message is the whole line
+        "logger_enableRich": False,  # it writes errors past the loggers, with what they quote
     }
     if secrets is not None:
         options["secrets_files"] = [str(secrets)]

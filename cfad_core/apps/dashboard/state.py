@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
+from sqlalchemy.exc import SQLAlchemyError
 
 from cfad_core.apps.dashboard.services import store
 from cfad_core.core.errors import CfadError
@@ -115,7 +116,7 @@ def keep_in_store(new: Draft) -> None:
     name, kept = st.session_state.get(_KEPT, (None, None))
     if mark == kept:
         return
-    with suppress(CfadError, OSError):
+    with suppress(CfadError, OSError, SQLAlchemyError):
         st.session_state[_KEPT] = (store().keep_draft(new.tables, content, name), mark)
 
 

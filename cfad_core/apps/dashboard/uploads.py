@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from cfad_core.apps.dashboard.broken import DISK_FULL, is_disk_full
 from cfad_core.apps.dashboard.services import reader, uploads_folder
 from cfad_core.apps.dashboard.state import Draft, draft, drop_draft, keep
 from cfad_core.core.errors import InvalidDataError
@@ -76,7 +77,7 @@ def upload_table() -> bool:
         key=f"table-{turn}",
     )
     if file is not None:
-        st.session_state[_UPLOAD] = _take(file)
+        st.session_state[_UPLOAD] = _taken(file)
         st.session_state[_TURN] = turn + 1  # a new widget, as this one would hold the file
         del st.session_state[f"table-{turn}"]  # at once, and not when the page is there
         st.rerun()
@@ -162,17 +163,36 @@ def _forget() -> None:
         upload.path.unlink(missing_ok=True)
 
 
+def _taken(file: UploadedFile) -> Upload:
+    """The file on disk; or why it cannot be put there."""
+    try:
+        return _take(file)
+    except OSError as error:
+        _drop(file)
+        problem = DISK_FULL if is_disk_full(error) else f"The file could not be kept here: {error.strerror}."
+        return Upload(uploads_folder() / "gone", file.name, file.size, is_read=True, problem=problem)
+
+
 def _take(file: UploadedFile) -> Upload:
     """Put the file on disk, and make Streamlit let go of it: it would keep it in memory until the session ends."""
     _forget()
     path = _scratch(str(uploads_folder())).path / "upload"
-    path.write_bytes(file.getvalue())
+    try:
+        path.write_bytes(file.getvalue())
+    except OSError:
+        path.unlink(missing_ok=True)  # half of it
+        raise
+    taken = Upload(path, file.name, file.size)
+    _drop(file)
+    return taken
+
+
+def _drop(file: UploadedFile) -> None:
+    """Make Streamlit let go of it."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
-    taken = Upload(path, file.name, file.size)
     file.close()
-    return taken
 
 
 @st.cache_resource(show_spinner=False, scope="session", on_release=Scratch.close)
