@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from streamlit.web import bootstrap
 from cfad_core.apps.api.app import PREFIX, create_api
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
+from cfad_core.apps.dashboard.rights import show_refusal
 from cfad_core.apps.dashboard.upload_gate import UploadGate
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
@@ -27,6 +28,7 @@ from cfad_core.apps.server.measures import Measures
 from cfad_core.apps.server.routes import watching_routes
 from cfad_core.apps.server.secrets_file import secrets_file
 from cfad_core.apps.server.sign_in import SignIn
+from cfad_core.core.errors import CfadError
 from cfad_core.core.site import ENTRY
 from cfad_core.runs.store import Store
 
@@ -80,7 +82,7 @@ def create_app(sign_in: SignIn) -> st.App:
             Mount(PREFIX, create_api(_for_programs(sign_in))),
         ],
         middleware=[Middleware(Guard, sign_in=sign_in, measures=measures), Middleware(UploadGate, sign_in=sign_in)],
-        on_script_error=measures.page_broke,
+        on_script_error=_script_error(measures),
     )
 
 
@@ -94,6 +96,19 @@ def _for_programs(sign_in: SignIn) -> Services:
         is_team=sign_in.is_team,
         most_bytes=st.get_option("server.maxUploadSize") * 2**20,
     )
+
+
+def _script_error(measures: Measures) -> Callable[[Exception], bool]:
+    """What becomes of an error of a page; whether it was said in words that people can act on."""
+
+    def handle(error: Exception) -> bool:
+        if isinstance(error, CfadError):
+            show_refusal(error)
+            return True
+        measures.page_broke(error)
+        return False
+
+    return handle
 
 
 def _config(app: Any, address: Address) -> uvicorn.Config:
