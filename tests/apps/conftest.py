@@ -116,6 +116,7 @@ def team_store(world: World) -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture(scope="session")
 def planted_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Planted]:
     """A store with audits of ada and bob; see ``Planted``."""
     home = tmp_path_factory.mktemp("planted") / "home"

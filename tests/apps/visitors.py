@@ -22,6 +22,7 @@ from cfad_core.runs.model import ChosenThreshold
 from cfad_core.runs.store import Store
 from tests.apps.pages import QUICK, ROLES, ROOT, finish, people
 
+SETTINGS = {"CFAD_AUTH": "proxy", "CFAD_PROXY": "127.0.0.1", "CFAD_ADMINS": "root", "CFAD_AUDITORS": "ada, bob"}
 ROLES_OF: Mapping[str, Role] = {"root": "admin", "ada": "auditor", "bob": "auditor", "vera": "viewer"}
 
 
@@ -58,10 +59,8 @@ def signed_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
         team.files.append(File(more.pop("file_name", name), make))
         return offered(manager, make, mime, place, name, **more)
 
-    monkeypatch.setenv("CFAD_AUTH", "proxy")
-    monkeypatch.setenv("CFAD_PROXY", "127.0.0.1")
-    monkeypatch.setenv("CFAD_ADMINS", "root")
-    monkeypatch.setenv("CFAD_AUDITORS", "ada, bob")
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(ContextProxy, "headers", property(lambda _: team.headers()))
     monkeypatch.setattr(MediaFileManager, "add_deferred", offer)
     visitor.guarded(is_guarded=True)
