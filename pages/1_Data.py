@@ -9,6 +9,7 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.column_roles import roles_in_hand, show_columns
 from cfad_core.apps.dashboard.drafts import BUILT_IN
+from cfad_core.apps.dashboard.rights import no_making
 from cfad_core.apps.dashboard.roles_editor import check, edit_roles, show_sizes, suggested
 from cfad_core.apps.dashboard.state import draft, keep, keep_in_store
 from cfad_core.apps.dashboard.table_findings import show_findings
@@ -18,6 +19,10 @@ from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
 
 frame.open_page("Data")
+if no_making():
+    st.info(no_making())
+    st.page_link(frame.SAVED, label="Saved audits")
+    st.stop()
 
 own, built_in = st.tabs(["Upload a table", "Pick a data set"])
 with own:

@@ -9,11 +9,11 @@ from cfad_core.apps.dashboard.drafts import start
 from cfad_core.apps.dashboard.estimates import show_estimate
 from cfad_core.apps.dashboard.planning import plan_instead, show_plan, start_planned
 from cfad_core.apps.dashboard.progress import finished_view, watch
+from cfad_core.apps.dashboard.rights import no_making, refusals_in_words
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.settings import settings
 from cfad_core.apps.dashboard.state import draft, forget_in_store, is_kept
 from cfad_core.apps.dashboard.waiting import answer_again, show_waiting
-from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
 
 frame.open_page("Train")
@@ -21,6 +21,7 @@ audit = frame.current_audit()
 if audit is not None:
     record = frame.record_or_stop(audit)
     frame.heading(record)
+    frame.offer_to_share(record)
     show_plan(record)
     if record.status == "planned":
         start_planned(record)
@@ -34,6 +35,11 @@ if audit is not None:
         frame.show_state(record)
         if store().has_questions(record.id):
             answer_again(record)
+    st.stop()
+
+if no_making():
+    st.info(no_making())
+    st.page_link(frame.SAVED, label="Saved audits")
     st.stop()
 
 now = draft()
@@ -54,12 +60,10 @@ else:
     st.caption("This table is too large to be kept before the audit is started: a reload of this page loses it.")
 begin, instead = st.columns([1, 2], gap="large")
 if begin.button("Start the audit", type="primary", disabled=config is None) and config is not None:
-    try:
+    with refusals_in_words():
         frame.choose_audit(start(now, config, name))
         forget_in_store()
-    except CfadError as error:
-        st.error(as_text(error, 500))
-        st.stop()
-    st.rerun()
+        st.rerun()
+    st.stop()
 with instead.expander("Plan it instead"):
     plan_instead(now, name, config)

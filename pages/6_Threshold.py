@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
+from cfad_core.apps.dashboard.rights import press, refusal, refusals_in_words
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.threshold_choice import choose
 from cfad_core.apps.dashboard.threshold_view import (
@@ -25,7 +26,7 @@ from cfad_core.runs.model import AuditRecord, ChosenThreshold
 @st.fragment
 def operate(audit: str, whole: AuditResult, result: AuditResult) -> None:
     """The controls, which are about everybody, and all that moves with them, about the groups that are looked at."""
-    record = frame.with_usable_threshold(store().get(audit))  # what was saved a moment ago, too
+    record = frame.with_usable_threshold(frame.record_or_stop(audit))  # what was saved a moment ago, too
     chosen = Chosen(whole, result, choose(record, whole))
     show_impact(chosen)
     show_tiles(chosen)
@@ -39,9 +40,14 @@ def operate(audit: str, whole: AuditResult, result: AuditResult) -> None:
 def save(record: AuditRecord, chosen: ChosenThreshold) -> None:
     """Keep the threshold with the audit."""
     words, action = st.columns([4, 1], vertical_alignment="center")
-    if action.button("Save this threshold", type="primary", width="stretch"):
-        store().choose_threshold(record.id, chosen)
-        words.success(f"Saved: {label_of(chosen.method)}, {chosen.how}.")
+    with action:
+        pressed = press("Save this threshold", why := refusal(record, "tune"), primary=True, width="stretch")
+    if why:
+        st.caption(f"You can try thresholds here, and not save one. {why}")
+    if pressed:
+        with words, refusals_in_words():
+            store().choose_threshold(record.id, chosen)
+            st.success(f"Saved: {label_of(chosen.method)}, {chosen.how}.")
     elif (saved := record.threshold) is not None:
         words.caption(f"Saved with this audit: {label_of(saved.method)}, {saved.how}.")
     else:

@@ -20,7 +20,7 @@ from cfad_core.apps.dashboard.history_view import show_history
 from cfad_core.apps.dashboard.method_choice import choose_ranks, explain_methods, in_order, tick_methods, unranked
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
-from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.rights import no_making, press, refusals_in_words
 from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
 from cfad_core.apps.dashboard.views import choose_view, compared_by
 from cfad_core.audit.drawing import tradeoff
@@ -63,13 +63,14 @@ def more_methods(record: AuditRecord, result: AuditResult) -> None:
     st.subheader("More methods")
     chosen = tick_methods(absent, (), lambda method: f"add-{record.id}-{method}")
     chosen += choose_ranks(result.scores, f"add-ranks-{record.id}")
-    if st.button("Run the audit with these, too", disabled=not chosen, key=f"run-methods-{record.id}"):
+    if press("Run the audit with these, too", no_making(), disabled=not chosen, key=f"run-methods-{record.id}"):
         wanted = in_order({*record.config.methods, *chosen})
         config = record.config.replace(methods=wanted)
-        frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
-        st.switch_page(frame.TRAIN)
+        with refusals_in_words():
+            frame.choose_audit(again(record.id, config, f"{record.name} ({len(wanted)} methods)"))
+            st.switch_page(frame.TRAIN)
     asked = None if result.asked is None else result.asked.name
-    foreign = [method for method in result.scores if method not in METHODS and method != asked]
+    foreign = [method for method in result.scores if method not in (*METHODS, asked)]
     st.caption(
         "The same table, roles, settings and seed: a new audit, with the same results for what is here already"
         + (f"; without {', '.join(foreign)}, which only a program can add." if foreign else ".")
@@ -93,7 +94,7 @@ def over_seeds(record: AuditRecord, result: AuditResult) -> None:
 
 def sensitivity(audit: str, *, polling: bool) -> None:
     """How much hangs on a setting of the fine-tuning."""
-    record = store().get(audit)
+    record = frame.record_or_stop(audit)
     if polling and not any_waits(record):
         st.rerun()  # the whole page, which then stops looking every few seconds
     setting = st.segmented_control(
@@ -104,8 +105,7 @@ def sensitivity(audit: str, *, polling: bool) -> None:
         required=True,
         key=f"setting-{audit}",
     )
-    setting = setting or "fairness_weight"
-    found = variants(record, setting)
+    found = variants(record, setting := setting or "fairness_weight")
     done = {value: other for value, other in found.items() if other.status == "done"}
     if len(done) > 1:
         values, lines = variant_lines(done)
@@ -114,13 +114,13 @@ def sensitivity(audit: str, *, polling: bool) -> None:
             "The tuned detector (CFAD), one audit for each value of the setting, all else the same. Flagged is whoever "
             f"has a higher score than {100.0 * record.config.quantile:.4g} % of the people learned from."
         )
-    waiting = len(found) - len(done)
-    if waiting:
+    if len(found) > len(done):
         st.caption(f"{len(done)} of {len(found)} audits are done; the others are in the queue or running.")
     elif missing(found, setting):
-        if st.button("Run the sensitivity analysis", key=f"run-{setting}-{audit}"):
-            run_variants(record, setting)
-            st.rerun()
+        if press("Run the sensitivity analysis", no_making(), key=f"run-{setting}-{audit}"):
+            with refusals_in_words():
+                run_variants(record, setting)
+                st.rerun()
         st.caption(
             f"It runs the audit once for each of {len(missing(found, setting))} more values of the setting; the "
             "picture grows as they finish."

@@ -6,6 +6,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.report_files import offer_files, offer_to_sign, show_signed, team_template
+from cfad_core.apps.dashboard.rights import refusal
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.statements_form import edit_statements, with_readable_statements
 from cfad_core.audit.notebook import leading_method
@@ -41,8 +42,12 @@ record, is_readable = with_readable_statements(record)
 form, page = st.columns([2, 3], gap="large")
 with form:
     method = about(record, result)
-    st.markdown("**What only you can say**")
-    statements, is_saved = edit_statements(record, result)
+    if why := refusal(record, "tune"):
+        st.caption(f"What people state about the audit is saved with it, and in the report. {why}")
+        statements, is_saved = record.statements, True
+    else:
+        st.markdown("**What only you can say**")
+        statements, is_saved = edit_statements(record, result)
 if statements is None:
     st.stop()
 template = team_template()

@@ -170,3 +170,14 @@ def test_functions_and_modules_are_short(path: Path) -> None:
     most = LONGEST_PAGE if path in PAGES else LONGEST_MODULE
     assert len(path.read_text(encoding="utf-8").splitlines()) <= most
     assert [(name, lines) for name, lines in functions(path) if lines > LONGEST_FUNCTION] == []
+
+
+def test_every_file_is_taken_away_through_the_log() -> None:
+    """Who offers one by Streamlit's own button would keep it from the log, and from being asked for again."""
+    users = {
+        path.name
+        for path in [*SOURCES, *PAGES]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("download_button", "link_button")
+    }
+    assert users == {"taking.py"}

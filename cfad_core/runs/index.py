@@ -201,9 +201,13 @@ class Index:
     def _log(self, connection: sa.Connection, deed: Deed, audit: str | None, about: str = "") -> None:
         connection.execute(sa.insert(LOG).values(entry(self.viewer, deed, audit, about)))
 
-    def note(self, deed: Deed, audit: str, about: str = "") -> None:
-        """Write into the log what was done with an audit that whoever looks may see: opened or downloaded, say."""
-        self.get(audit)
+    def note(self, deed: Deed, audit: str | None, about: str = "") -> None:
+        """Write into the log what was done with an audit that whoever looks may see: opened or downloaded, say.
+
+        ``audit`` is None if it was done with none.
+        """
+        if audit is not None:
+            self.get(audit)
         with self._engine.begin() as connection:
             self._log(connection, deed, audit, about)
 

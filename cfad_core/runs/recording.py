@@ -42,10 +42,10 @@ def record_demo(path: Path, config: AuditConfig, progress: Progress | None = Non
 
 
 def open_recording(store: Store, path: Path) -> str:
-    """The id of the recorded audit in the store, where it is put once."""
+    """The id of the recorded audit in the store, where it is put once; copies that people own are theirs."""
     entry = _member(path, "record.json")
     with _ONE_AT_A_TIME:
-        for record in store.find(status="done", text=str(entry["source"])):
+        for record in store.find(status="done", owner="", text=str(entry["source"])):
             if record.created == entry["created"] and record.data_digest == entry["data_digest"]:
                 return record.id
         return import_audit(store, path)

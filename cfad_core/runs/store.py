@@ -24,7 +24,9 @@ from typing import Any
 import pandas as pd
 import sqlalchemy as sa
 
+from cfad_core.audit.batch import Batch
 from cfad_core.audit.folder import SCHEMA_VERSION, load_audit
+from cfad_core.audit.history import append_batch
 from cfad_core.audit.pending_files import AnswerForm, is_pending, load_questions, save_answers
 from cfad_core.audit.questions import Questions
 from cfad_core.audit.result import AuditResult
@@ -236,6 +238,12 @@ class Store(Queue, Drafts, Team, Counts):
         signature = signed.sign(self.finished_folder(audit), files, signer, role)
         self.note("signed", audit, f"report {signature.version}")
         return signature
+
+    def keep_batch(self, audit: str, batch: Batch) -> None:
+        """Add a batch to the history of a finished audit."""
+        self._need(audit, "tune")
+        append_batch(self.finished_folder(audit), batch)
+        self.note("changed", audit, "history")
 
     def signatures(self, audit: str) -> tuple[signed.Signature, ...]:
         """The signatures of its signed reports, ascending, as ``signed.signatures``."""

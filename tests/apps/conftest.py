@@ -28,6 +28,7 @@ from tests.apps.pages import (
     people,
 )
 from tests.apps.team import World, make_world
+from tests.apps.visitors import Planted, Team, plant, signed_in
 from tests.conftest import make_people
 
 
@@ -113,6 +114,28 @@ def world(tmp_path: Path, team_home: World) -> World:
 def team_store(world: World) -> Iterator[Store]:
     with Store(world.home) as store:
         yield store
+
+
+@pytest.fixture(scope="session")
+def planted_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Planted]:
+    """A store with audits of ada and bob; see ``Planted``."""
+    home = tmp_path_factory.mktemp("planted") / "home"
+    with Store(home) as store:
+        return home, plant(store)
+
+
+@pytest.fixture
+def planted(home: Path, planted_home: tuple[Path, Planted]) -> Planted:
+    """The ids of what they have, in a store of this test's own."""
+    shutil.copytree(planted_home[0], home)
+    return planted_home[1]
+
+
+@pytest.fixture
+def team(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
+    """Who looks at the pages of a server where people sign in."""
+    with signed_in(monkeypatch) as team:
+        yield team
 
 
 @pytest.fixture

@@ -107,9 +107,11 @@ THREE_ROLES = ColumnRoles((REGIONS,), label="fraud", anomaly="yes", ignore=("gro
 TWO_ROLES = ColumnRoles((Attribute("group", groups=("a", "b")), REGIONS), ignore=("fraud",))
 
 
-def finish(store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str) -> str:
+def finish(
+    store: Store, table: pd.DataFrame, roles: ColumnRoles, config: AuditConfig, name: str, *, owner: str = ""
+) -> str:
     """Run an audit as a worker would; its id."""
-    audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv")
+    audit = store.create(Tables.of(table), roles, config, name=name, source="people.csv", owner=owner)
     store.claim("test", audit)
     result = run_audit(store.request(audit).tables.table, roles, config)
     save_audit(result, store.folder(audit))

@@ -14,6 +14,7 @@ from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.tables import kept_here
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.apps.dashboard.uncertainty import interval_name, no_path, span
 from cfad_core.apps.dashboard.views import otherwise
 from cfad_core.audit.report import MethodReport
@@ -171,12 +172,13 @@ def show_numbers(record: AuditRecord, shapes: Mapping[str, Shapes]) -> None:
             for group in one.groups
         ]
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
-        st.download_button(
+        offer_file(
             "The curves (CSV)",
             lambda: csv_file(curves_table(shapes)),
             record.file("score-densities.csv"),
             "text/csv",
-            on_click="ignore",
+            audit=record.id,
+            key=f"curves-{record.id}",
         )
         st.caption(f"Nothing is said about groups of fewer than {SMALLEST_GROUP} people.")
 

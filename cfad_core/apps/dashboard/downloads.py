@@ -14,6 +14,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.knowledge import graph_file
 from cfad_core.apps.dashboard.services import people_table, result_of, store
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.apps.dashboard.views import is_simple, view_of
 from cfad_core.audit.comparisons import Comparison
 from cfad_core.audit.folder import graph_summary
@@ -42,9 +43,9 @@ def offer_downloads(record: AuditRecord) -> None:
     ]
     for start in range(0, len(files), 3):
         for place, (label, name, mime, make) in zip(st.columns(3), files[start : start + 3], strict=True):
-            place.download_button(
-                label, make, record.file(name), mime, key=f"{record.id}-{name}", width="stretch", on_click="ignore"
-            )
+            with place:
+                file, key = record.file(name), f"{record.id}-{name}"
+                offer_file(label, make, file, mime, audit=record.id, key=key, width="stretch")
     st.caption(
         "Flags are those at the saved threshold, if there is one; *change* is how likely the outcome changes, by the "
         "same twins as on the pages. In CSV files, cells that a spreadsheet would take for a formula begin with an "

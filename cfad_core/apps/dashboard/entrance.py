@@ -31,7 +31,9 @@ def enter() -> None:
         _closed(as_text(error, 1000))
     try:
         store()
-        if viewer.name and st.session_state.get(_ARRIVED) != viewer.name:
+        if st.session_state.get(_ARRIVED, viewer.name) != viewer.name:
+            st.session_state.clear()  # it is somebody else's
+        if viewer.name and _ARRIVED not in st.session_state:
             program_store().arrive(viewer)
             st.session_state[_ARRIVED] = viewer.name
     except CfadError as error:

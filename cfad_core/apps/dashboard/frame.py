@@ -11,7 +11,8 @@ import streamlit as st
 from cfad_core.apps.dashboard.demo import open_demo
 from cfad_core.apps.dashboard.drafts import again
 from cfad_core.apps.dashboard.empty import show_promise
-from cfad_core.apps.dashboard.services import result_of, store
+from cfad_core.apps.dashboard.rights import no_making, press, refusal, refusals_in_words, whose_words
+from cfad_core.apps.dashboard.services import note_opened, result_of, store
 from cfad_core.apps.dashboard.site import DATA as DATA
 from cfad_core.apps.dashboard.site import DENSITIES as DENSITIES
 from cfad_core.apps.dashboard.site import FINDINGS as FINDINGS
@@ -28,7 +29,7 @@ from cfad_core.apps.dashboard.site import current_page
 from cfad_core.apps.dashboard.site import open_page as open_page
 from cfad_core.audit.notices import OLDER_ENGINE
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.core.errors import InvalidArtifactError, InvalidDataError
 from cfad_core.core.formats import listed
 from cfad_core.core.markdown import as_text
 from cfad_core.data.attributes import Attribute
@@ -47,6 +48,7 @@ STATUS_WORDS: dict[Status, str] = {
 }
 STATUS_NAMES: dict[Status, str] = {"waiting": "waiting for scores"}  # where the word alone says too little
 VIEW, PERSON, METHOD = "groups", "person", "method"  # in the address: what of the audit a page is about
+CHOSEN = "chosen"  # in the address of the saved audits: the one whose row is chosen
 _LISTED = 50
 _NAMED = 6  # groups of an attribute
 
@@ -74,8 +76,9 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
     audit = current_audit()
     if audit is None:
         if show_promise(current_page()):
-            choose_audit(open_demo())
-            st.rerun()
+            with refusals_in_words():
+                choose_audit(open_demo())
+                st.rerun()
         st.stop()
     record = record_or_stop(audit)
     if record.status != "done":
@@ -83,6 +86,7 @@ def finished_audit() -> tuple[AuditRecord, AuditResult]:
         st.stop()
     result = result_or_stop(record)
     heading(record)
+    offer_to_share(record)
     warn_of_older_engine(record, result)
     return with_usable_threshold(record), result
 
@@ -92,9 +96,10 @@ def warn_of_older_engine(record: AuditRecord, result: AuditResult) -> None:
     for finding in result.findings:
         if finding.code == OLDER_ENGINE:
             st.warning(as_text(finding.text, 500))
-            if st.button("Run it again with this version", key=f"anew-{record.id}"):
-                choose_audit(again(record.id, record.config, record.name))
-                st.switch_page(TRAIN)
+            if press("Run it again with this version", no_making(), key=f"anew-{record.id}"):
+                with refusals_in_words():
+                    choose_audit(again(record.id, record.config, record.name))
+                    st.switch_page(TRAIN)
 
 
 def with_usable_threshold(record: AuditRecord) -> AuditRecord:
@@ -118,14 +123,22 @@ def result_or_stop(record: AuditRecord) -> AuditResult:
 
 
 def record_or_stop(audit: str) -> AuditRecord:
-    """An audit of the store; if there is none the page says so, and ends."""
+    """An audit of the store, which is opened by that; if there is none the page says so, and ends."""
     try:
-        return store().get(audit)
+        found = store().get(audit)
+        note_opened(audit)
     except InvalidArtifactError as error:
         st.error(f"{as_text(error)} It may have been deleted, or the address was mistyped.")
         st.session_state.pop("audit", None)
         st.page_link(SAVED, label="Saved audits")
         st.stop()
+    return found
+
+
+def offer_to_share(record: AuditRecord) -> None:
+    """The way to who sees an audit, for those who may change that."""
+    if store().viewer.name and not refusal(record, "own"):
+        st.page_link(SAVED, label="Who sees this audit", query_params={"audit": record.id, CHOSEN: record.id})
 
 
 def heading(record: AuditRecord) -> None:
@@ -134,6 +147,7 @@ def heading(record: AuditRecord) -> None:
     parts = [f"Audit **{as_text(record.name)}**", f"sensitive: {sensitive}", as_text(record.source)]
     if record.parent is not None:
         parts.append(f"repeats {_parent_name(record.parent)} with other settings")
+    parts.append(whose_words(record))
     st.caption(" · ".join(part for part in parts if part))
 
 
@@ -149,7 +163,7 @@ def _parent_name(audit: str) -> str:
     try:
         return f"audit **{as_text(store().get(audit).name)}**"
     except InvalidArtifactError:
-        return "an audit that was deleted,"
+        return "an audit that was deleted," if not store().viewer.name else "an audit that you do not see,"
 
 
 def show_state(record: AuditRecord) -> None:
@@ -174,11 +188,12 @@ def show_state(record: AuditRecord) -> None:
             st.markdown(f"- {as_text(line, 500)}")
     else:
         st.warning(f"{name} {as_text(record.error)}")
-    if st.button("Start it again", key=f"again-{record.id}"):
-        with suppress(CfadError):  # somebody else was faster
-            store().requeue(record.id)
-        choose_audit(record.id)
-        st.switch_page(TRAIN)
+    if press("Start it again", refusal(record, "own"), key=f"again-{record.id}"):
+        with refusals_in_words():
+            with suppress(InvalidDataError):  # somebody else was faster
+                store().requeue(record.id)
+            choose_audit(record.id)
+            st.switch_page(TRAIN)
 
 
 def named(record: AuditRecord) -> str:

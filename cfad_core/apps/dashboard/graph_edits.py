@@ -10,6 +10,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.rights import no_making, press
 from cfad_core.audit.result import AuditResult
 from cfad_core.causal.edits import History, edited, says_the_same
 from cfad_core.causal.graph import allowed_edges
@@ -104,7 +105,7 @@ def show_changes(record: AuditRecord, result: AuditResult) -> None:
             "Redo", disabled=not history.future, on_click=lambda: _step(record, back=False), key=f"redo-{record.id}"
         )
         if not says_the_same(history.now, begin):
-            run = st.button("Run again with these", type="primary", key=f"rerun-{record.id}")
+            run = press("Run again with these", no_making(), primary=True, key=f"rerun-{record.id}")
             st.caption(changes_sentence(begin, history.now))
             if run:
                 run_again(record, result, history.now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
@@ -25,6 +27,7 @@ from cfad_core.apps.dashboard.group_tables import (
 )
 from cfad_core.apps.dashboard.slice_view import show_slices
 from cfad_core.apps.dashboard.tables import kept_here
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.apps.dashboard.uncertainty import span
 from cfad_core.audit.group_report import GroupReport
 from cfad_core.audit.result import AuditResult
@@ -69,8 +72,8 @@ def show_groups_page(record: AuditRecord, result: AuditResult, report: GroupRepo
     if pairs is not None:
         _pairs_table(result, pairs)
     found, own = result.slices.get(report.method), report.report.threshold
-    name = record.file(f"{report.method}-slices.csv")
-    show_slices(found, report.comparison.name, name, is_own_threshold=threshold == own)
+    name = f"{report.method}-slices.csv"
+    show_slices(record, found, report.comparison.name, name, is_own_threshold=threshold == own)
     _downloads(record, report, metrics, pairs, both)
 
 
@@ -206,15 +209,16 @@ def _downloads(
     st.subheader("Downloads")
     place = record.id, report.method, report.audit.plan.comparisons.index(report.comparison)
     for column, (label, (name, table)) in zip(st.columns(3), files.items(), strict=False):
-        column.download_button(
-            f"{label} (CSV)",
-            csv_file(table),
-            record.file(f"{report.method}-{name}.csv"),
-            "text/csv",
-            key=f"{name}-{place}",
-            width="stretch",
-            on_click="ignore",
-        )
+        with column:
+            offer_file(
+                f"{label} (CSV)",
+                partial(csv_file, table),
+                record.file(f"{report.method}-{name}.csv"),
+                "text/csv",
+                audit=record.id,
+                key=f"{name}-{place}",
+                width="stretch",
+            )
     st.caption(
         f"Files say nothing about groups of fewer than {SMALLEST_GROUP} people: their numbers may tell who they are."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from datetime import time as clock
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -13,11 +14,13 @@ from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
+from cfad_core.apps.dashboard.rights import refusal
 from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.apps.dashboard.uploads import read_upload
 from cfad_core.audit.batch import Batch
 from cfad_core.audit.batches import measure_batch
-from cfad_core.audit.history import append_batch, history_table, read_history
+from cfad_core.audit.history import history_table, read_history
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import CfadError
 from cfad_core.core.formats import HIDDEN_SIZE, SMALLEST_GROUP, percent, percent_range
@@ -48,7 +51,10 @@ def show_history(record: AuditRecord, result: AuditResult) -> None:
     else:
         _show_batches(record, result, batches)
     st.subheader("Measure a batch", help=HELP["batch"])
-    _ask_batch(record, result)
+    if why := refusal(record, "tune"):
+        st.caption(why)
+    else:
+        _ask_batch(record, result)
 
 
 def _show_batches(record: AuditRecord, result: AuditResult, batches: Sequence[Batch]) -> None:
@@ -67,9 +73,13 @@ def _show_batches(record: AuditRecord, result: AuditResult, batches: Sequence[Ba
     remarks = dict.fromkeys(remark for batch in batches for remark in batch.remarks)
     for remark in remarks:
         st.caption(as_text(remark, _LONGEST))
-    files = csv_file(history_table(batches))
     name = record.file("history.csv")
-    st.download_button("Batches (CSV)", files, name, "text/csv", key=name, on_click="ignore")
+    make = partial(_history_file, batches)
+    offer_file("Batches (CSV)", make, name, "text/csv", audit=record.id, key=f"history-{record.id}")
+
+
+def _history_file(batches: Sequence[Batch]) -> bytes:
+    return csv_file(history_table(batches))
 
 
 def _choose_comparison(record: AuditRecord, result: AuditResult) -> str:
@@ -147,7 +157,6 @@ def _ask_batch(record: AuditRecord, result: AuditResult) -> None:
     day = right.date_input("Date of the batch", value="today", format="YYYY-MM-DD", key=f"batch-date-{record.id}")
     if not st.button("Measure this batch", disabled=file is None, key=f"batch-measure-{record.id}") or file is None:
         return
-    folder = store().folder(record.id)
     at = datetime.combine(day, clock(), UTC).timestamp()
     try:
         with st.spinner("Measuring ..."):
@@ -159,7 +168,7 @@ def _ask_batch(record: AuditRecord, result: AuditResult) -> None:
                 )
                 return
             batch = measure_batch(result, found.table, source=file.name, at=at)
-            append_batch(folder, batch)
+            store().keep_batch(record.id, batch)
     except Exception as error:  # whatever a file may hold, the page says so
         other = "This file holds no table that can be read, whatever its name says. Save it again as CSV or Excel."
         st.error(as_text(error, 500) if isinstance(error, CfadError) else other)

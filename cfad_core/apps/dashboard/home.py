@@ -11,6 +11,7 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.demo import open_demo, start_demo
 from cfad_core.apps.dashboard.drafts import sample_draft
+from cfad_core.apps.dashboard.rights import no_making, owner_words, refusals_in_words
 from cfad_core.apps.dashboard.site import PRESENT
 from cfad_core.apps.dashboard.state import keep
 from cfad_core.apps.dashboard.tables import verdict_lines
@@ -51,6 +52,9 @@ def run_demo() -> None:
     st.switch_page(frame.TRAIN)
 
 
+_FOR_READERS = (see_demo, present_demo)  # the ways that make no audit
+
+
 def try_sample() -> None:
     keep(sample_draft())
     st.switch_page(frame.DATA)
@@ -81,13 +85,24 @@ DOORS = (
 
 def show_doors() -> None:
     """A card for each way in; the first is the one to take."""
+    reads_only = bool(no_making())
     for k, door in enumerate(DOORS):
+        ways = [one for one in door.ways if one[1] in _FOR_READERS or not reads_only]
+        if not ways:
+            continue
         with st.container(border=True, key=f"door-{k}", gap="xsmall"):
             st.markdown(f"**{door.title}** {door.words}")
             with st.container(horizontal=True):
-                for label, way in door.ways:
-                    if st.button(label, type="primary" if way is see_demo else "secondary"):
-                        way()
+                pressed = [way for label, way in ways if _button(label, way)]
+            with refusals_in_words():
+                for way in pressed:
+                    way()
+    if reads_only:
+        st.caption(no_making())
+
+
+def _button(label: str, way: Callable[[], None]) -> bool:
+    return st.button(label, type="primary" if way is see_demo else "secondary")
 
 
 def show_latest(records: Sequence[AuditRecord]) -> None:
@@ -110,5 +125,5 @@ def card_lines(record: AuditRecord) -> list[str]:
 
 
 def _made(record: AuditRecord) -> str:
-    parts = (as_text(record.source), f"{datetime.fromtimestamp(record.created):%d %b %Y, %H:%M}")
+    parts = (as_text(record.source), f"{datetime.fromtimestamp(record.created):%d %b %Y, %H:%M}", owner_words(record))
     return " · ".join(part for part in parts if part)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +14,9 @@ import streamlit as st
 from cfad_core.apps.dashboard.causes import choose_causes, choose_order, suggested_places, tiers_of
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.graph_edits import brought, run_again, typed
+from cfad_core.apps.dashboard.rights import no_making, press
 from cfad_core.apps.dashboard.state import at_first
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.audit.result import AuditResult
 from cfad_core.causal.edits import says_the_same
 from cfad_core.causal.exchange import (
@@ -146,16 +149,21 @@ def edit_knowledge(record: AuditRecord, result: AuditResult, edges: pd.DataFrame
     typed(record, new)
     run, take, _ = st.columns([1, 1, 1])
     same = says_the_same(new, record.config.knowledge)
-    if run.button("Run again with this knowledge", disabled=same or upload.refused, width="stretch"):
+    with run:
+        same = same or upload.refused
+        is_wanted = press("Run again with this knowledge", no_making(), disabled=same, width="stretch")
+    if is_wanted:
         run_again(record, result, new)
-    take.download_button(
-        "Download this knowledge (JSON)",
-        knowledge_to_json(new),
-        record.file("knowledge.json"),
-        "application/json",
-        on_click="ignore",
-        width="stretch",
-    )
+    with take:
+        offer_file(
+            "Download this knowledge (JSON)",
+            lambda: knowledge_to_json(new).encode("utf-8"),
+            record.file("knowledge.json"),
+            "application/json",
+            audit=record.id,
+            key=f"take-knowledge-{record.id}",
+            width="stretch",
+        )
 
 
 def _choose(
@@ -221,20 +229,21 @@ def graph_file(result: AuditResult, suffix: str) -> bytes:
 def offer_graph(record: AuditRecord, result: AuditResult) -> None:
     """The learned graph in every format."""
     for place, suffix in zip(st.columns(len(FORMATS)), FORMATS, strict=True):
-        content, refusal = b"", None
+        refusal = None
         try:
-            content = graph_file(result, suffix)
+            graph_file(result, suffix)
         except InvalidConfigError as error:  # a format may be unable to hold a name
             refusal = as_text(error, _LONGEST)
-        place.download_button(
-            f"Graph ({_NAMES[suffix]})",
-            content,
-            record.file(f"graph{suffix}"),
-            _MIME[suffix],
-            key=f"{record.id}-graph{suffix}",
-            on_click="ignore",
-            width="stretch",
-            disabled=refusal is not None,
-            help=refusal,
-        )
+        with place:
+            offer_file(
+                f"Graph ({_NAMES[suffix]})",
+                partial(graph_file, result, suffix),
+                record.file(f"graph{suffix}"),
+                _MIME[suffix],
+                audit=record.id,
+                key=f"{record.id}-graph{suffix}",
+                width="stretch",
+                disabled=refusal is not None,
+                help=refusal,
+            )
     st.caption("Change the graph in another program and upload it below, or use it for another audit of such a table.")

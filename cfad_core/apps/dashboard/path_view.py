@@ -15,6 +15,7 @@ from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.method_choice import choose_method
+from cfad_core.apps.dashboard.rights import press, refusal
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.statements_form import paths_from_sensitive, with_readable_statements
 from cfad_core.apps.dashboard.views import looked_at, view_of
@@ -172,15 +173,20 @@ def _show_table(found: PathShares, said: Statements) -> None:
 
 def _show_justified(record: AuditRecord, result: AuditResult) -> None:
     """The paths that are called justified, a form for one more, and what remains without them."""
-    said = record.statements
+    said, why = record.statements, refusal(record, "tune")
     st.markdown("**Justified paths**", help=HELP["justified path"])
     for place, one in enumerate(said.justified_paths):
         words, action = st.columns([5, 1], vertical_alignment="center")
         words.markdown(f"{as_text(one.text, 400)}: {as_text(one.reason, 1000)}")
-        if action.button("Remove", key=f"unjustify-{record.id}-{place}", width="stretch"):
+        with action:
+            is_wanted = press("Remove", why, key=f"unjustify-{record.id}-{place}", width="stretch")
+        if is_wanted:
             kept = tuple(other for other in said.justified_paths if other != one)
             _state(record, said, kept)
-    _ask_for_one_more(record, result, said)
+    if why:
+        st.caption(why)
+    else:
+        _ask_for_one_more(record, result, said)
     if said.justified_paths:
         _show_remaining(record, result, [one.path for one in said.justified_paths])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from cfad_core.apps.dashboard.markup import show_markup
 from cfad_core.apps.dashboard.people import both_rows, pair_file, parts_caption, raised_by, reasons_of, twin_warning
 from cfad_core.apps.dashboard.person_choice import open_person
 from cfad_core.apps.dashboard.services import people_table
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.apps.dashboard.views import view_of
 from cfad_core.apps.dashboard.walk_view import show_walk
 from cfad_core.audit.person import ColumnExplanation, PersonExplanation
@@ -50,12 +52,13 @@ def show_person(record: AuditRecord, result: AuditResult, method: str, threshold
     st.subheader("What raised the score, in both worlds", anchor=False)
     _show_reasons(result, found, other, person)
     _show_real(record, result, found, other)
-    st.download_button(
+    offer_file(
         "Download this person and their twin (CSV)",
-        pair_file(result, table, person),
+        partial(pair_file, result, table, person),
         record.file(f"row-{int(result.row_numbers[person])}.csv"),
         "text/csv",
-        on_click="ignore",
+        audit=record.id,
+        key=f"pair-{record.id}",
     )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import plan
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.rights import press, refusal, refusals_in_words
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.core.config import AuditConfig
@@ -63,13 +64,13 @@ def start_planned(record: AuditRecord) -> None:
     st.info("This audit is planned and not started. It cannot be changed: start it, or delete it and plan another one.")
     st.markdown("**What is sealed**")
     st.markdown("\n".join(f"- {line}" for line in _sealed_lines(record)))
-    if st.button("Start the planned audit", type="primary", disabled=not is_sealed(record), key=f"start-{record.id}"):
-        try:
+    why = refusal(record, "own")
+    if why:
+        st.caption(why)
+    if press("Start the planned audit", why, primary=True, disabled=not is_sealed(record), key=f"start-{record.id}"):
+        with refusals_in_words():  # somebody else was faster
             store().start(record.id)
-        except CfadError as error:  # somebody else was faster
-            st.error(as_text(error, 500))
-            return
-        st.rerun()
+            st.rerun()
 
 
 def _sealed_lines(record: AuditRecord) -> list[str]:

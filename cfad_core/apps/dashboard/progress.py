@@ -9,6 +9,7 @@ from cfad_core.apps.dashboard import frame, site
 from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.comparison import same_but_seed
 from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.rights import no_making, press, refusal, refusals_in_words
 from cfad_core.apps.dashboard.services import store, workers
 from cfad_core.apps.dashboard.waiting import answer_again
 from cfad_core.core.formats import duration
@@ -38,7 +39,7 @@ STAGE_NAMES: dict[str, str] = {
 @st.fragment(run_every=1.0)
 def watch(audit: str) -> None:
     """Progress of a queued or running audit, every second; the page can be left meanwhile."""
-    record = store().get(audit)
+    record = frame.record_or_stop(audit)
     if record.status not in ("queued", "running"):
         st.rerun()
     reports = store().reports(audit)
@@ -51,9 +52,11 @@ def watch(audit: str) -> None:
     with list_place:
         _stage_list(record, reports)
         stopping = record.cancel_requested
-        if st.button("Cancelling ..." if stopping else "Cancel the audit", disabled=stopping, key=f"cancel-{audit}"):
-            store().request_cancel(audit)
-            st.rerun(scope="fragment")
+        label, why = "Cancelling ..." if stopping else "Cancel the audit", refusal(record, "own")
+        if press(label, why, disabled=stopping, key=f"cancel-{audit}"):
+            with refusals_in_words():
+                store().request_cancel(audit)
+                st.rerun(scope="fragment")
         st.caption("You can leave this page or close the browser; the audit goes on. Its address brings you back.")
     with curves:
         _curves(record, reports)
@@ -120,12 +123,12 @@ def finished_view(record: AuditRecord) -> None:
     frame.warn_of_older_engine(record, result)
     if st.button("See the findings", type="primary", key="to-findings"):
         site.go(frame.FINDINGS)
-    if result.asked is not None and store().has_questions(record.id):
+    if result.asked is not None and not refusal(record, "tune") and store().has_questions(record.id):
         with st.expander(f"Other scores of {as_text(result.asked.name)}"):
             answer_again(record)
     with st.expander("Run it again"):
         run_with_seeds(record)
-    if st.button("Audit another table"):
+    if not no_making() and st.button("Audit another table"):
         st.session_state.pop("audit", None)
         st.query_params.pop("audit", None)
         st.switch_page(frame.DATA)
@@ -134,10 +137,11 @@ def finished_view(record: AuditRecord) -> None:
 def run_with_seeds(record: AuditRecord) -> None:
     """The same audit with other seeds: how much of it is chance?"""
     count = int(st.number_input("More seeds", 1, 20, 4, key=f"seeds-{record.id}"))
-    if st.button("Run with more seeds", key=f"run-seeds-{record.id}"):
+    if press("Run with more seeds", no_making(), key=f"run-seeds-{record.id}"):
         taken = {other.config.seed for other in same_but_seed(record)}
         seeds = [seed for seed in range(len(taken) + count) if seed not in taken][:count]
-        for seed in seeds:
-            again(record.id, record.config.replace(seed=seed), f"{record.name} (seed {seed})")
-        waits = "" if record.config.asked is None else " Each of them will wait for scores of its own rows."
-        st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.{waits}")
+        with refusals_in_words():
+            for seed in seeds:
+                again(record.id, record.config.replace(seed=seed), f"{record.name} (seed {seed})")
+            waits = "" if record.config.asked is None else " Each of them will wait for scores of its own rows."
+            st.success(f"{len(seeds)} audits are in the queue; they appear among the saved audits.{waits}")

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from cfad_core.apps.dashboard.rights import refusal, refusals_in_words
 from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import CfadError, InvalidArtifactError
 from cfad_core.core.markdown import as_text
@@ -49,16 +51,17 @@ def offer_files(audit: Subject, document: Document, record: AuditRecord) -> None
     """A button for each format; that of the PDF is grey where none can be made."""
     missing = _why_no_pdf()
     for place, (form, (label, mime)) in zip(st.columns(len(LABELS)), LABELS.items(), strict=True):
-        place.download_button(
-            label,
-            _maker(document, form, audit.content),
-            record.file(FILES[form]),
-            mime,
-            key=f"report-{audit.id}-{form}",
-            width="stretch",
-            on_click="ignore",
-            disabled=form == "pdf" and bool(missing),
-        )
+        with place:
+            offer_file(
+                label,
+                _maker(document, form, audit.content),
+                record.file(FILES[form]),
+                mime,
+                audit=record.id,
+                key=f"report-{audit.id}-{form}",
+                width="stretch",
+                disabled=form == "pdf" and bool(missing),
+            )
     if missing:
         st.caption(as_text(missing, 400))
 
@@ -76,7 +79,10 @@ def _maker(document: Document, form: Format, content: bytes) -> Callable[[], byt
 
 
 def offer_to_sign(audit: Subject, statements: Statements, template: Template | None, *, saved: bool) -> None:
-    """Who signs, and the button that freezes a copy."""
+    """Who signs, and the button that freezes a copy; for those who may tune the audit."""
+    if why := refusal(store().get(audit.id), "tune"):
+        st.caption(why)
+        return
     st.caption(
         "Signing keeps a copy of all formats with the audit, with the date, its digest and your name. It is never "
         "changed: what is said or chosen later goes into a new version, and both are kept."
@@ -85,13 +91,10 @@ def offer_to_sign(audit: Subject, statements: Statements, template: Template | N
     signer = name.text_input("Your name", key=f"signer-{audit.id}", max_chars=200)
     as_what = role.text_input("Your role", key=f"signer-role-{audit.id}", max_chars=200)
     if action.button("Sign", type="primary", disabled=not saved, key=f"sign-{audit.id}", width="stretch"):
-        try:
+        with refusals_in_words():
             with st.spinner("Writing the signed copy ..."):
                 signature = sign_report(store(), audit, statements, template, signer, as_what)
-        except CfadError as error:
-            st.error(as_text(error, 500))
-            return
-        st.success(f"Signed as version {signature.version}.")
+            st.success(f"Signed as version {signature.version}.")
     if not saved:
         st.caption("Save the statements first: a signed copy holds what is saved.")
 
@@ -124,15 +127,16 @@ def _offer_copy(folder: Path, record: AuditRecord, signature: Signature) -> None
     names = [name for name in FILES.values() if name in signature.files]
     for place, name in zip(st.columns(len(names)), names, strict=True):
         suffix = Path(name).suffix
-        place.download_button(
-            name.partition(".")[0].replace("_", " ").capitalize() if suffix == ".md" else suffix[1:].upper(),
-            partial(_unaltered, copy / name, signature.files[name]),
-            record.file(f"v{signature.version}-{name}"),
-            _MIMES[suffix],
-            key=f"signed-{record.id}-{signature.version}-{name}",
-            width="stretch",
-            on_click="ignore",
-        )
+        with place:
+            offer_file(
+                name.partition(".")[0].replace("_", " ").capitalize() if suffix == ".md" else suffix[1:].upper(),
+                partial(_unaltered, copy / name, signature.files[name]),
+                record.file(f"v{signature.version}-{name}"),
+                _MIMES[suffix],
+                audit=record.id,
+                key=f"signed-{record.id}-{signature.version}-{name}",
+                width="stretch",
+            )
 
 
 def _unaltered(path: Path, sha256: str) -> bytes:

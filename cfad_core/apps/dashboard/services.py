@@ -19,6 +19,7 @@ from cfad_core.runs.start import start_executor
 from cfad_core.runs.store import Store
 
 _MEMORY_FOR_TWO = 6 * 10**9  # bytes
+_OPENED = "opened"  # in the session: audits of which the log says so
 
 
 def store() -> Store:
@@ -72,8 +73,17 @@ def _reader(folder: str, ahead: bool) -> Reader:
     return Reader(Path(folder), ahead=ahead)
 
 
+def note_opened(audit: str) -> None:
+    """Write into the log that somebody looks at an audit: once in a session."""
+    opened = st.session_state.setdefault(_OPENED, set())
+    if audit not in opened:
+        store().note("opened", audit)
+        opened.add(audit)
+
+
 def result_of(record: AuditRecord) -> AuditResult:
-    """What a finished audit found; whoever has its record may see it."""
+    """What a finished audit found; whoever has its record may see it, and the log says that they did."""
+    note_opened(record.id)
     return _result(record.id, record.finished, str(program_store().home))
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from cfad_core.apps.dashboard.downloads import csv_file
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.audit.slicing import MethodSlices
 from cfad_core.core.formats import SMALLEST_GROUP, percent
 from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.slices import Slice, Slices, slice_lines
+from cfad_core.runs.model import AuditRecord
 
 _LONGEST = 1000  # of a sentence, which names columns
 _KINDS = {"flagged": "flagged", "changes": "outcome changes"}
 
 
-def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_own_threshold: bool) -> None:
+def show_slices(
+    record: AuditRecord, found: MethodSlices | None, comparison: str, name: str, *, is_own_threshold: bool
+) -> None:
     """What was found among the columns that are not sensitive.
 
     Parameters
     ----------
     found : of one method; None if an audit has none
     comparison : whose changes of outcomes are shown
-    name : of the file to take away
+    name : of the file to take away, without that of the audit
     is_own_threshold : whether the page is at the audit's own threshold, where slices were searched
     """
     st.subheader("Subgroups that nobody asked about", help=HELP["slice"])
@@ -40,8 +46,14 @@ def show_slices(found: MethodSlices | None, comparison: str, name: str, *, is_ow
     if len(table):
         with st.expander("All slices that were tested"):
             st.dataframe(table, hide_index=True, width="stretch")
-            files = csv_file(slices_to_take(both))
-            st.download_button("Slices (CSV)", files, name, "text/csv", on_click="ignore")
+            make = partial(_file, both)
+            offer_file(
+                "Slices (CSV)", make, record.file(name), "text/csv", audit=record.id, key=f"slices-{record.id}-{name}"
+            )
+
+
+def _file(found: list[Slices]) -> bytes:
+    return csv_file(slices_to_take(found))
 
 
 def slices_shown(found: list[Slices]) -> pd.DataFrame:

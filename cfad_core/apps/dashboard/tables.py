@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.services import store
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.formats import SMALLEST_GROUP, percent, percent_range
 from cfad_core.core.markdown import as_text
@@ -24,11 +25,20 @@ _LONGEST = 2000  # of a verdict, which names columns
 _OLDER = "Made by an older version: run it again."
 
 
-def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRecord | None:
-    """Audits as rows; choosing one opens it."""
+def audits_table(
+    records: Sequence[AuditRecord], key: str = "audits", *, chosen: str | None = None
+) -> AuditRecord | None:
+    """Audits as rows, with their owners where people sign in; choosing one opens it.
+
+    Parameters
+    ----------
+    chosen : the id of the one that is chosen at first
+    """
+    with_owner = bool(store().viewer.name)
     rows = [
         {
             "name": record.name,
+            **({"owner": record.owner or "this server"} if with_owner else {}),
             **_changes(record),
             "status": frame.STATUS_NAMES.get(record.status, record.status),
             "source": record.source,
@@ -36,19 +46,21 @@ def audits_table(records: Sequence[AuditRecord], key: str = "audits") -> AuditRe
         }
         for record in records
     ]
-    chosen = st.dataframe(
+    first = [place for place, record in enumerate(records) if record.id == chosen]
+    selection = st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
         width="stretch",
         on_select="rerun",
         selection_mode="single-row",
-        key=f"{key}-{hash(tuple(record.id for record in records))}",  # another list, another selection
+        selection_default={"selection": {"rows": first}},
+        key=f"{key}-{chosen}-{hash(tuple(record.id for record in records))}",  # another list, another selection
         column_config={
             **{name: st.column_config.TextColumn(help=text) for name, text in _CHANGES_HELP.items()},
             "created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
         },
     )
-    picked = chosen["selection"]["rows"]
+    picked = selection["selection"]["rows"]
     if not picked or picked[0] >= len(records):
         return None
     record = records[picked[0]]

@@ -8,6 +8,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.drafts import again
+from cfad_core.apps.dashboard.rights import no_making, press, refusals_in_words
 from cfad_core.apps.dashboard.tables import interval_kind
 from cfad_core.apps.dashboard.views import reached
 from cfad_core.audit.report import MethodReport
@@ -80,8 +81,9 @@ def offer_measuring(record: AuditRecord) -> None:
         "This audit learned one graph. Whether the graphs of subsamples, random halves of the rows, agree with it was "
         "not measured."
     )
-    if st.button("Measure the uncertainty", key=f"measure-{record.id}", type="primary"):
+    if press("Measure the uncertainty", no_making(), key=f"measure-{record.id}", primary=True):
         config = record.config.replace(subsamples=AuditConfig().subsamples)
-        frame.choose_audit(again(record.id, config, f"{record.name} (with uncertainty)"))
-        st.switch_page(frame.TRAIN)
+        with refusals_in_words():
+            frame.choose_audit(again(record.id, config, f"{record.name} (with uncertainty)"))
+            st.switch_page(frame.TRAIN)
     st.caption("It runs the audit again, with the same settings and seed, and 20 subsamples: a new audit.")

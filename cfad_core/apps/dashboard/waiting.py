@@ -8,7 +8,9 @@ import streamlit as st
 from cfad_core.apps.dashboard.downloads import parquet_file
 from cfad_core.apps.dashboard.glossary import HELP
 from cfad_core.apps.dashboard.model_upload import score_with_upload
-from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.rights import refusal, refusals_in_words
+from cfad_core.apps.dashboard.services import program_store, store
+from cfad_core.apps.dashboard.taking import offer_file
 from cfad_core.apps.dashboard.uploads import read_upload
 from cfad_core.audit.answers import Answers, Door, score_column, suggest_meaning
 from cfad_core.audit.pending_files import AnswerForm, load_labels
@@ -38,6 +40,9 @@ def answer_again(record: AuditRecord) -> None:
         st.error(as_text(error, 500))
         return
     _offer_rows(record, questions)
+    if why := refusal(record, "tune"):
+        st.caption(why)
+        return
     scores, model = st.tabs(["2. Upload the scores", "or: upload the detector as an ONNX file"])
     with scores:
         given = _uploaded_scores(record, questions)
@@ -51,7 +56,7 @@ def answer_again(record: AuditRecord) -> None:
 
 @st.cache_resource(show_spinner="Loading the rows to score ...", max_entries=2)
 def _questions(audit: str, home: str) -> Questions:  # noqa: ARG001 - the key
-    return store().questions(audit)
+    return program_store().questions(audit)
 
 
 def _offer_rows(record: AuditRecord, questions: Questions) -> None:
@@ -64,24 +69,26 @@ def _offer_rows(record: AuditRecord, questions: Questions) -> None:
     for remark in questions.remarks:
         st.caption(as_text(remark, 500))
     csv, parquet, _ = st.columns(3)
-    csv.download_button(
-        "Rows to score (CSV)",
-        lambda: questions.batch.to_csv(index=False).encode("utf-8"),
-        record.file("rows-to-score.csv"),
-        "text/csv",
-        width="stretch",
-        on_click="ignore",
-        key=f"to-score-csv-{record.id}",
-    )
-    parquet.download_button(
-        "Rows to score (Parquet)",
-        lambda: parquet_file(questions.batch),
-        record.file("rows-to-score.parquet"),
-        "application/octet-stream",
-        width="stretch",
-        on_click="ignore",
-        key=f"to-score-parquet-{record.id}",
-    )
+    with csv:
+        offer_file(
+            "Rows to score (CSV)",
+            lambda: questions.batch.to_csv(index=False).encode("utf-8"),
+            record.file("rows-to-score.csv"),
+            "text/csv",
+            audit=record.id,
+            key=f"to-score-csv-{record.id}",
+            width="stretch",
+        )
+    with parquet:
+        offer_file(
+            "Rows to score (Parquet)",
+            lambda: parquet_file(questions.batch),
+            record.file("rows-to-score.parquet"),
+            "application/octet-stream",
+            audit=record.id,
+            key=f"to-score-parquet-{record.id}",
+            width="stretch",
+        )
 
 
 def _uploaded_scores(record: AuditRecord, questions: Questions) -> pd.DataFrame | None:
@@ -128,11 +135,8 @@ def _confirm(record: AuditRecord, questions: Questions, given: pd.DataFrame, doo
     threshold = None if answers.are_flags else _owners_threshold(record, door)
     if st.button("Finish the audit", type="primary", disabled=meaning is None, key=f"finish-{door}-{record.id}"):
         assert meaning is not None
-        try:
+        with refusals_in_words():
             store().answer(record.id, given, AnswerForm(meaning, threshold, "score", door))
-        except CfadError as error:
-            st.error(as_text(error, 500))
-        else:
             st.rerun()
 
 

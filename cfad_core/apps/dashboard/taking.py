@@ -1,0 +1,65 @@
+"""Files that people take away: each is made when it is asked for, and the log says who took it.
+
+Every download of every page begins here, so that none can forget the log.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Literal
+
+import streamlit as st
+
+from cfad_core.apps.dashboard.services import store
+from cfad_core.apps.dashboard.visitor import for_visitor
+
+_SECRET = 16  # random bytes in the address of a file
+
+
+def offer_file(  # noqa: PLR0913 - what a button says, and what a file is
+    label: str,
+    make: Callable[[], bytes],
+    name: str,
+    mime: str,
+    *,
+    audit: str | None,
+    key: str,
+    width: Literal["stretch", "content"] = "content",
+    disabled: bool = False,
+    help: str | None = None,  # noqa: A002 - as Streamlit calls it
+) -> None:
+    """A button that gives a file.
+
+    Parameters
+    ----------
+    make : the content; it is asked for when somebody presses the button, who must still see the audit then
+    audit : the one that it is about; None if it is about none
+    key : names the button, which is another one in every run without it
+    """
+    st.download_button(
+        label,
+        for_visitor(lambda: _taken(make, audit, name)),
+        name,
+        _of_its_own(mime),
+        key=key,
+        width=width,
+        disabled=disabled,
+        help=help,
+        on_click="ignore",
+    )
+
+
+def _taken(make: Callable[[], bytes], audit: str | None, name: str) -> bytes:
+    """The content, once the log says that it was taken."""
+    store().note("downloaded", audit, name)
+    return make()
+
+
+def _of_its_own(mime: str) -> str:
+    """The type of a file, with what gives it an address of its own.
+
+    Streamlit makes a file's address from its content, name and type. Nobody must find a file by knowing what is in it,
+    and no two files may share an address, as long ones would that differ in few places.
+    """
+    return f"{mime}; copy={secrets.token_hex(_SECRET)}"
