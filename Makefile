@@ -1,5 +1,6 @@
 # make run    sets up what it needs and opens the dashboard on localhost
-# make dev    the same for developers: a page reruns when its code is saved
+# make serve  the server for a team: make serve HOST=0.0.0.0 PORT=8501, with the settings of docs/SERVER.md
+# make dev    as make run, for developers: a page reruns when its code is saved
 # make test   sets up what it needs, runs lint, types and all tests
 # make check  the part to run while working: lint, types and the quick tests
 # make docs   builds the documentation as a site, into out/docs
@@ -13,16 +14,22 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # neighbours, so that a module's fixtures are made once, and who is done takes from the others
 TESTS := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal
 
-.PHONY: run dev test check quick lint docs install services
+HOST ?= localhost
+PORT ?= 8501
+
+.PHONY: run serve dev test check quick lint audit docs install services
 
 run: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py
+
+serve: $(VENV)/.run
+	$(BIN)/python -m cfad_core serve --host $(HOST) --port $(PORT)
 
 # Polling looks at the modules in use alone; events watch all of .venv, whatever is blacklisted, and take half a core
 dev: $(VENV)/.run
 	$(BIN)/python -m streamlit run app.py --server.fileWatcherType poll --server.runOnSave true
 
-test: lint services
+test: lint audit services
 	$(TESTS)
 
 check: $(VENV)/.dev
@@ -35,6 +42,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Known vulnerabilities of what is installed, where the package index knows them
+audit: $(VENV)/.dev
+	@$(BIN)/python -m tests.vulnerabilities
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build

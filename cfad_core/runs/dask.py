@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cfad_core.runs.child import Child
@@ -11,6 +12,16 @@ from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.store import Store
 
 _CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out of memory. Start it again."
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Which run of which store; Dask writes down what a task that failed was given, and must not know the password."""
+
+    home: str
+    url: str = field(repr=False)
+    audit: str
+    sender: str
 
 
 class DaskExecutor(Executor):
@@ -24,10 +35,10 @@ class DaskExecutor(Executor):
         return None
 
     def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
-        place = (str(self.store.home), self.store.url, record.id, str(record.worker))
+        task = _Task(str(self.store.home), self.store.url, record.id, str(record.worker))
         with watched(record):  # until a worker of the cluster has it
             try:
-                self._client.submit(_work_on_cluster, *place, pure=False).result()
+                self._client.submit(_work_on_cluster, task, pure=False).result()
             except Exception as error:
                 _fail_on_cluster(self.store, record.id, str(record.worker), f"{type(error).__name__}: {error}")
 
@@ -36,14 +47,14 @@ class DaskExecutor(Executor):
         self._client.close()
 
 
-def _work_on_cluster(home: str, url: str, audit: str, sender: str) -> None:
+def _work_on_cluster(task: _Task) -> None:
     from distributed import get_worker
 
-    with Store(Path(home), url) as store:
-        if store.take_over(audit, sender, f"{worker_name()}#{sender.rpartition('#')[2]}"):
-            work_on(store, store.get(audit), Child(get_worker().state.nthreads))
+    with Store(Path(task.home), task.url) as store:
+        if store.take_over(task.audit, task.sender, f"{worker_name()}#{task.sender.rpartition('#')[2]}"):
+            work_on(store, store.get(task.audit), Child(get_worker().state.nthreads))
         else:  # Dask gives the tasks of a dead worker to the next one
-            _fail_on_cluster(store, audit, sender)
+            _fail_on_cluster(store, task.audit, task.sender)
 
 
 def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -> None:

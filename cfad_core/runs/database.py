@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ import sqlalchemy as sa
 from filelock import FileLock
 
 from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.core.files import read_bytes
 
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _ADVISORY_LOCK = 0x43464144
+_LONGEST = 10_000  # bytes of a file with an address
 
 
 @cache
@@ -24,6 +27,20 @@ def newest_revision() -> str:
     return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
 
 
+def url_from_environment() -> str:
+    """What ``CFAD_DATABASE_URL`` says, or the file that ``CFAD_DATABASE_URL_FILE`` names; empty if neither is set.
+
+    Raises
+    ------
+    CfadError
+        If both are, or there is no such file.
+    """
+    said, named = (os.environ.get(name, "") for name in ("CFAD_DATABASE_URL", "CFAD_DATABASE_URL_FILE"))
+    if said and named:
+        raise CfadError("CFAD_DATABASE_URL and CFAD_DATABASE_URL_FILE are both set; leave one.")
+    return read_bytes(Path(named), _LONGEST).decode("utf-8", "replace").strip() if named else said
+
+
 def connect(url: str, home: Path) -> sa.Engine:
     """An engine on a database of the newest schema.
 
@@ -32,14 +49,9 @@ def connect(url: str, home: Path) -> sa.Engine:
     CfadError
         If the database cannot be reached, or was made by a newer version of this program.
     """
+    shown = _shown(url)
     try:
-        shown = sa.make_url(url).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError as error:
-        raise CfadError(
-            "CFAD_DATABASE_URL is no address of a database, such as sqlite:///file or postgresql+psycopg://..."
-        ) from error
-    try:
-        engine = sa.create_engine(url, pool_pre_ping=True)
+        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
         try:
             _bring_up(engine, home)
         except BaseException:
@@ -49,6 +61,20 @@ def connect(url: str, home: Path) -> sa.Engine:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise CfadError(f"Cannot use the database {shown}: {reason}") from error
     return engine
+
+
+def _shown(url: str) -> str:
+    """The address without its secrets: the password, and the options, which may hold one, too."""
+    try:
+        made = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):  # what they say may quote a password
+        made = None
+    if made is None or "@" in (made.host or ""):
+        raise CfadError(
+            "The address of the database (CFAD_DATABASE_URL) is not one, such as sqlite:///file or "
+            "postgresql+psycopg://user:password@host/name. In a password, write %40 for @, %3A for :, %2F for /."
+        )
+    return made.set(query={}).render_as_string(hide_password=True)
 
 
 def _bring_up(engine: sa.Engine, home: Path) -> None:

@@ -34,7 +34,7 @@ from cfad_core.runs.access import (
     visible_to,
 )
 from cfad_core.runs.allowance import Allowance
-from cfad_core.runs.database import connect
+from cfad_core.runs.database import connect, url_from_environment
 from cfad_core.runs.log import Deed, entry
 from cfad_core.runs.model import AUDITS, DELETED, DRAFTS, REPORTS, AuditRecord, Report, Status
 from cfad_core.runs.team_tables import LOG, SHARES
@@ -76,7 +76,7 @@ class Index:
         except OSError as error:
             raise CfadError(f"Cannot create the store in '{self.home}': {error.strerror}.") from error
         own = sa.URL.create("sqlite", database=str(self.home / "audits.sqlite")).render_as_string(hide_password=False)
-        self.url = url or os.environ.get("CFAD_DATABASE_URL") or own
+        self.url = url or url_from_environment() or own
         self.allowance = Allowance.from_environment()
         self._engine = connect(self.url, self.home)
         self.viewer = OPERATOR

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import sqlalchemy as sa
 
 from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import CfadError, InvalidArtifactError
+from cfad_core.runs.dask import _Task
 from cfad_core.runs.database import MIGRATIONS, connect, newest_revision
 from cfad_core.runs.index import home_folder
 from cfad_core.runs.model import METADATA
@@ -120,12 +122,57 @@ def test_where_the_store_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         Store(tmp_path / "file" / "home")
     with pytest.raises(CfadError, match=r"Cannot use the database postgresql\+nothing://me:\*\*\*@host/x: Can't load"):
         Store(tmp_path / "home", "postgresql+nothing://me:secret@host/x")
-    with pytest.raises(CfadError, match="is no address of a database"):
+    with pytest.raises(CfadError, match=r"\(CFAD_DATABASE_URL\) is not one, such as sqlite:///file"):
         Store(tmp_path / "home", "garbage")
     with Store(tmp_path / "what?me") as odd:
         assert (odd.home / "audits.sqlite").is_file()
     with pytest.raises(CfadError, match="unable to open database file"):
         Store(tmp_path / "home", f"sqlite:///{tmp_path}/no/folder.sqlite")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://cfad:PLANTED@127.0.0.1:1/cfad",
+        "postgresql+psycopg://cfad:one@PLANTED@127.0.0.1:1/cfad",
+        "postgresql+psycopg://cfad:one/PLANTED@127.0.0.1:1/cfad",
+        "postgresql+psycopg://cfad:one@two:PLANTED@127.0.0.1/cfad",
+        "postgresql+psycopg://127.0.0.1:1/cfad?user=cfad&password=PLANTED",
+        "postgresql+nothing://cfad:PLANTED@127.0.0.1:1/cfad?password=PLANTED",
+        "PLANTED",
+    ],
+)
+def test_no_error_says_the_password(url: str, tmp_path: Path) -> None:
+    with pytest.raises(CfadError) as caught:
+        Store(tmp_path / "home", url)
+    seen: BaseException | None = caught.value
+    while seen is not None:
+        assert "PLANTED" not in "".join(traceback.format_exception_only(seen))
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+
+
+def test_no_error_says_what_was_written(store: Store) -> None:
+    with pytest.raises(sa.exc.SQLAlchemyError) as caught, store._engine.begin() as connection:
+        connection.execute(sa.text("INSERT INTO nowhere VALUES (:cell)"), {"cell": "PLANTED"})
+    assert "PLANTED" not in str(caught.value)
+
+
+def test_the_address_may_be_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text(f"sqlite:///{tmp_path}/elsewhere.sqlite\n")
+    monkeypatch.setenv("CFAD_DATABASE_URL_FILE", str(tmp_path / "url"))
+    with Store(tmp_path / "home") as store:
+        assert store.url == f"sqlite:///{tmp_path}/elsewhere.sqlite"
+    monkeypatch.setenv("CFAD_DATABASE_URL", "sqlite://")
+    with pytest.raises(CfadError, match="are both set; leave one"):
+        Store(tmp_path / "home")
+    monkeypatch.delenv("CFAD_DATABASE_URL")
+    monkeypatch.setenv("CFAD_DATABASE_URL_FILE", str(tmp_path / "nothing"))
+    with pytest.raises(CfadError, match="nothing"):
+        Store(tmp_path / "home")
+
+
+def test_what_dask_writes_down_of_a_task_has_no_password() -> None:
+    assert "PLANTED" not in repr(_Task("/home", "postgresql://cfad:PLANTED@db/cfad", "a", "me"))
 
 
 def open_and_put(home: Path, url: str) -> None:

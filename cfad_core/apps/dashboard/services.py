@@ -11,6 +11,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.visitor import visitor
 from cfad_core.audit.result import AuditResult
+from cfad_core.runs.database import url_from_environment
 from cfad_core.runs.executor import Executor
 from cfad_core.runs.index import home_folder
 from cfad_core.runs.model import AuditRecord
@@ -29,7 +30,7 @@ def store() -> Store:
 
 def program_store() -> Store:
     """The store as the program sees it, with what works its queue off (``CFAD_WORKERS``; 0: another program does)."""
-    return _services(str(home_folder()), os.environ.get("CFAD_DATABASE_URL", ""), workers())[0]
+    return _services(str(home_folder()), url_from_environment(), workers())[0]
 
 
 def close() -> None:
