@@ -104,6 +104,11 @@ class Share:
     name: str
     may: Sharing
 
+    @property
+    def words(self) -> str:
+        """With whom: ``everybody``, ``person ada``."""
+        return "everybody" if self.audience == "everybody" else f"{self.audience} {self.name}"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", folded(self.name))
         named = 0 < len(self.name) <= MOST_NAME and self.name.isprintable()

@@ -38,7 +38,9 @@ class Queue(Index):
         """
         self._need_operator()
         worker = f"{worker}#{secrets.token_hex(4)}"  # this run, not an earlier one of the same worker
-        for one in self._turns(only_short) if audit is None else [audit]:
+        for one in self._turns(only_short):
+            if audit not in (None, one):
+                continue
             now = time.time()
             taken = {"status": "running", "worker": worker, "started": now, "heartbeat": now, "finished": None}
             query = sa.update(AUDITS).where(AUDITS.c.id == one, AUDITS.c.status == "queued").values(taken)

@@ -84,13 +84,13 @@ class Team(Index):
             connection.execute(sa.delete(SHARES).where(_same(audit, share)))
             row = {"audit": audit, "audience": share.audience, "name": share.name, "may": share.may}
             connection.execute(sa.insert(SHARES).values(row))
-            self._log(connection, "shared", audit, f"{_with(share)}, to {share.may}")
+            self._log(connection, "shared", audit, f"{share.words}, to {share.may}")
 
     def unshare(self, audit: str, share: Share) -> None:
         """Share it with them no more."""
         with self._changing(audit, "own") as connection:
             if connection.execute(sa.delete(SHARES).where(_same(audit, share))).rowcount:
-                self._log(connection, "unshared", audit, _with(share))
+                self._log(connection, "unshared", audit, share.words)
 
     def give(self, audit: str, owner: str) -> None:
         """Make somebody else its owner.
@@ -301,7 +301,3 @@ def _digest(secret: str) -> str:
 
 def _same(audit: str, share: Share) -> sa.ColumnElement[bool]:
     return sa.and_(SHARES.c.audit == audit, SHARES.c.audience == share.audience, SHARES.c.name == share.name)
-
-
-def _with(share: Share) -> str:
-    return "everybody" if share.audience == "everybody" else f"{share.audience} {share.name}"

@@ -9,7 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from cfad_core.apps.cli import audit, benchmark, dashboard, data_sets, demo, gate, graph, report, saved, score, serve
+from cfad_core.apps.cli import (
+    audit,
+    benchmark,
+    dashboard,
+    data_sets,
+    demo,
+    gate,
+    graph,
+    report,
+    saved,
+    score,
+    serve,
+    team,
+)
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import AuditCancelled, CfadError
 
@@ -26,6 +39,7 @@ _GROUPS = (
     data_sets,
     benchmark,
     saved,
+    team,
     demo,
 )  # as --help lists them
 _USAGE_ERROR = 2

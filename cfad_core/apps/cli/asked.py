@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.doors import check_batch_name, door_of, write_batch
 from cfad_core.apps.cli.jobs import run_job
-from cfad_core.apps.cli.opening import record_named
+from cfad_core.apps.cli.opening import open_store, record_named
 from cfad_core.core.config import AskedDetector, AuditConfig
 from cfad_core.core.errors import InvalidConfigError
 
@@ -153,9 +153,8 @@ def finish_audit(options: argparse.Namespace, progress: Progress) -> tuple[Audit
         result = answer_audit(pending, answers, progress)
         save_audit(result, options.table)
         return result, f"in {name}"
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         record_named(store, name)
         store.answer(name, given, _answer_form(options, given, lambda: store.questions(name)))
         run_job(store, name, progress)

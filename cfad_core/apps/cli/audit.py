@@ -11,6 +11,7 @@ from cfad_core.apps.cli.asked import add_asked, ask_for_folder, ask_for_saved, a
 from cfad_core.apps.cli.first_lines import about_first_lines
 from cfad_core.apps.cli.jobs import run_job
 from cfad_core.apps.cli.large import audit_large, is_large, rows_to_inspect
+from cfad_core.apps.cli.opening import open_store
 from cfad_core.apps.cli.options import Commands, add_large, add_methods, add_roles, add_settings, add_table
 from cfad_core.apps.cli.output import TerminalProgress, aligned
 from cfad_core.apps.cli.plans import add_plan, check_plan, plan_audit
@@ -191,9 +192,8 @@ def _run(
     tables = Tables.of(*given)
     if options.save is None:
         return ask_for_folder(options, tables, roles, config, progress)
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         if options.plan:
             return None, plan_audit(options, store, tables, roles, config)
         audit = store.create(tables, roles, config, name=options.save, source=options.table.name)

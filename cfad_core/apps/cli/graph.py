@@ -29,7 +29,7 @@ def _graph(options: argparse.Namespace) -> None:
     check_file(options.out)
     if options.knowledge and options.out.suffix.lower() != ".json":
         raise InvalidConfigError(f"Domain knowledge is a file that ends in .json; got '{options.out.name}'.")
-    result = open_audit(options.audit)
+    result = open_audit(options.audit, options.out.name)
     if options.knowledge:
         content = knowledge_to_json(result.config.knowledge).encode("utf-8")
         written = "The domain knowledge"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfad_core.apps.cli.jobs import run_job
+from cfad_core.apps.cli.opening import open_store
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.apps.cli.table_settings import settings_of
 from cfad_core.core.errors import InvalidConfigError
@@ -87,9 +88,8 @@ def _audit(
         result = score_everybody(result, request, positions, options.out, progress)
         save_audit(result, options.out)
         return result, f"in {options.out}", remarks
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         named = {"name": options.save, "source": options.table.name}
         audit = store.create(tables, roles, config, **named, prepare=partial(request.save, positions=positions))
         run_job(store, audit, progress)

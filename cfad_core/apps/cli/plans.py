@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cfad_core.apps.cli.asked import hand_out
 from cfad_core.apps.cli.doors import check_batch_name
 from cfad_core.apps.cli.jobs import run_job
+from cfad_core.apps.cli.opening import open_store
 from cfad_core.apps.cli.options import Commands
 from cfad_core.apps.cli.output import TerminalProgress, moment
 from cfad_core.core.errors import CfadError, InvalidConfigError
@@ -80,9 +81,8 @@ def plan_audit(
 
 def _start_audit(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         record = store.get(options.id)
         asks = record.status == "planned" and record.config.asked is not None
         if asks and options.ask_scores is None:
@@ -97,6 +97,7 @@ def _start_audit(options: argparse.Namespace) -> None:
         if store.get(options.id).status == "waiting":
             print(hand_out(store.questions(options.id), options.ask_scores, options.id))
             return
+        store.note("opened", options.id)
         print(f"{summary(store.result(options.id))}\n\nThe audit is saved as {options.id}.")
 
 

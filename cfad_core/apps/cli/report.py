@@ -85,12 +85,11 @@ def _check_alone(options: argparse.Namespace) -> None:
 
 def _subject(options: argparse.Namespace) -> tuple[Subject, Statements, Template | None]:
     """The audit, what is stated about it, and how its report looks."""
-    from cfad_core.apps.cli.opening import record_named
+    from cfad_core.apps.cli.opening import open_store, record_named
     from cfad_core.audit.statements import MOST_BYTES, Statements, read_statements
     from cfad_core.core.files import read_bytes
     from cfad_core.report.subject import subject_of_folder, subject_of_saved
     from cfad_core.report.template import FILE, read_template
-    from cfad_core.runs.store import Store
 
     template = None if options.template is None else read_template(options.template)
     given = None
@@ -98,8 +97,9 @@ def _subject(options: argparse.Namespace) -> tuple[Subject, Statements, Template
         given = read_statements(read_bytes(options.statements, MOST_BYTES), options.statements.name)
     if Path(options.audit).exists():
         return subject_of_folder(Path(options.audit), options.method), given or Statements(), template
-    with Store() as store:
+    with open_store() as store:
         record = record_named(store, options.audit)
+        store.note("downloaded", options.audit, "report")
         if given is not None:  # what is saved is not needed, and may be damaged
             record = dataclasses.replace(record, statements_entry=None)
         audit, saved = subject_of_saved(store, options.audit, options.method, record=record)
@@ -125,12 +125,12 @@ def _keep(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def _sign(options: argparse.Namespace, audit: Subject, statements: Statements, template: Template | None) -> None:
     """Keep a signed copy; what is written elsewhere, too, are files of that copy."""
+    from cfad_core.apps.cli.opening import open_store
     from cfad_core.report.making import FILES
     from cfad_core.report.signing import sign_report
     from cfad_core.runs.signed import copy_folder
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         signature = sign_report(store, audit, statements, template, options.sign, options.role)
         copy = copy_folder(store.folder(audit.id), signature.version)
     if options.out is not None:

@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli import batches, plans
+from cfad_core.apps.cli import batches, plans, team
+from cfad_core.apps.cli.opening import open_store
 from cfad_core.apps.cli.options import Commands
 from cfad_core.apps.cli.output import aligned, moment
 from cfad_core.core.formats import counted
 
 if TYPE_CHECKING:
+    from cfad_core.runs.access import Share
     from cfad_core.runs.model import AuditRecord
     from cfad_core.runs.store import Store
 
@@ -37,15 +39,15 @@ def add_to(commands: Commands) -> None:
             one.add_argument("file", type=Path, metavar="FILE")
     plans.add_to(actions)
     batches.add_to(actions)
+    team.add_actions(actions)
     taking = actions.add_parser("import", help="take one out of a zip file")
     taking.add_argument("file", type=Path, metavar="FILE")
     taking.set_defaults(run=_import_audit)
 
 
 def _list_audits(options: argparse.Namespace) -> None:
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         records = store.find(status=options.status, text=options.text)
     if not records:
         print("No audit is saved here." if not (options.status or options.text) else "No saved audit matches.")
@@ -66,9 +68,8 @@ def _list_audits(options: argparse.Namespace) -> None:
 
 def _show_audit(options: argparse.Namespace) -> None:
     from cfad_core.apps.cli.summary import summary
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         record = store.get(options.id)
         lines = [
             ["name", record.name],
@@ -76,14 +77,24 @@ def _show_audit(options: argparse.Namespace) -> None:
             ["created", moment(record.created)],
             ["source", record.source],
             ["note", record.note],
+            ["owner", record.owner],
+            *(["shared", f"with {one.words}, to {one.may}"] for one in _shares(store, record.id)),
             ["folder", str(store.folder(record.id))],
             *plans.plan_lines(record),
             *(["signed", line] for line in _signed_lines(store, record.id)),
             ["error", record.error],
         ]
+        store.note("opened", record.id)
         print(aligned([line for line in lines if line[1]]))
         if record.status == "done":
             print("\n" + summary(store.result(record.id)))
+
+
+def _shares(store: Store, audit: str) -> tuple[Share, ...]:
+    """With whom it is shared, for those who may know."""
+    from cfad_core.runs.access import covers
+
+    return store.shares(audit) if covers(store.right(audit), "own") else ()
 
 
 def _signed_lines(store: Store, audit: str) -> list[str]:
@@ -100,9 +111,8 @@ def _signed_lines(store: Store, audit: str) -> list[str]:
 
 
 def _cancel_audit(options: argparse.Namespace) -> None:
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         before = store.get(options.id).status
         store.request_cancel(options.id)
     said = {
@@ -113,17 +123,15 @@ def _cancel_audit(options: argparse.Namespace) -> None:
 
 
 def _restart_audit(options: argparse.Namespace) -> None:
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         store.requeue(options.id)
     print(f"Audit {options.id} is in the queue again; the dashboard works it off while it runs.")
 
 
 def _delete_audit(options: argparse.Namespace) -> None:
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         count = len(store.signatures(options.id))
         store.delete(options.id)
     also = f", and {counted(count, 'signed report')} with it" if count else ""
@@ -132,18 +140,17 @@ def _delete_audit(options: argparse.Namespace) -> None:
 
 def _export_audit(options: argparse.Namespace) -> None:
     from cfad_core.runs.archive import export_audit
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         export_audit(store, options.id, options.file)
+        store.note("downloaded", options.id, options.file.name)
     print(f"Audit {options.id} is in {options.file}.")
 
 
 def _import_audit(options: argparse.Namespace) -> None:
     from cfad_core.runs.archive import import_audit
-    from cfad_core.runs.store import Store
 
-    with Store() as store:
+    with open_store() as store:
         print(f"The audit is saved as {import_audit(store, options.file)}.")
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli.opening import audit_folder, open_audit
+from cfad_core.apps.cli.opening import Opened, find_audit, open_audit
 from cfad_core.apps.cli.options import Commands, add_table, date_seconds
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import CfadError, InvalidConfigError
@@ -56,8 +56,8 @@ def _score(options: argparse.Namespace) -> None:
     from cfad_core.audit.folder import load_audit
     from cfad_core.audit.scoring import score_encoded
 
-    folder = audit_folder(options.audit)
-    result = load_audit(folder)
+    found = find_audit(options.audit, options.out.name)
+    result = load_audit(found.folder)
     is_batch, reasons = not options.no_history, not options.no_reasons
     start = time.perf_counter()
     # reasons begin with names of columns, which may be anything
@@ -70,7 +70,7 @@ def _score(options: argparse.Namespace) -> None:
             print(f"info: {method} is not part of this program, nor saved with the audit: it scores nothing here.")
     _report_unknown(stream)
     if is_batch:
-        _keep_batch(options, folder, result, stream)
+        _keep_batch(options, found, result, stream)
     _report_speed(stream.rows, seconds)
 
 
@@ -92,7 +92,7 @@ def _streamed(
             yield stream, writer
 
 
-def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, stream: Stream) -> None:
+def _keep_batch(options: argparse.Namespace, found: Opened, result: AuditResult, stream: Stream) -> None:
     """Measure the rows as a batch, say what was found, and keep it; the scores are written already."""
     from cfad_core.apps.cli.batches import batch_line
     from cfad_core.audit.batches import measure_batch
@@ -106,9 +106,12 @@ def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, 
         print(f"info: {remark}")
     if batch.alarm is not None:
         print(f"warning: {batch.alarm}")
+    if not found.may_tune:
+        print("info: You may read this audit, and not tune it: the batch is not kept in its history.")
+        return
     try:
-        before = scored_before(read_history(folder), batch)
-        append_batch(folder, batch)
+        before = scored_before(read_history(found.folder), batch)
+        append_batch(found.folder, batch)
     except CfadError as error:
         print(f"warning: {error} The scores are written all the same.", file=sys.stderr)
         return
@@ -119,7 +122,7 @@ def _keep_batch(options: argparse.Namespace, folder: Path, result: AuditResult, 
 def _counterfactuals(options: argparse.Namespace) -> None:
     from cfad_core.audit.scoring import twins_of_encoded
 
-    result = open_audit(options.audit)
+    result = open_audit(options.audit, options.out.name)
     to, clipped, start = _targets(options.to, result), Counter[str](), time.perf_counter()
     with _streamed(options, result) as (stream, writer):
         for chunk, people in stream:
