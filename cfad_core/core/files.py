@@ -109,8 +109,11 @@ def check_file(path: Path) -> None:
 
 
 @contextmanager
-def staged_file(path: Path) -> Iterator[Path]:
-    """A temporary file that becomes ``path`` when the block ends well, and vanishes otherwise."""
+def staged_file(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A temporary file that becomes ``path`` when the block ends well, and vanishes otherwise.
+
+    ``mode``: who may read it then, if the user's umask lets them.
+    """
     check_file(path)
     _make(path.parent)
     try:
@@ -120,7 +123,7 @@ def staged_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     try:
         yield Path(name)
-        Path(name).chmod(0o666 & ~_UMASK)
+        Path(name).chmod(mode & ~_UMASK)
         os.replace(name, path)
     finally:
         Path(name).unlink(missing_ok=True)

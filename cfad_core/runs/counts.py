@@ -58,7 +58,7 @@ class Counts(Index):
         CfadError
             If not; it says what is wrong.
         """
-        self._need_operator()
+        self.need_operator()
         try:
             with self._engine.connect() as connection:
                 connection.execute(sa.select(AUDITS.c.id).limit(1)).all()
@@ -74,7 +74,7 @@ class Counts(Index):
 
     def counts(self) -> StoreCounts:
         """How many audits there are, how long the queue waits, and how long stages took."""
-        self._need_operator()
+        self.need_operator()
         by_status = sa.select(AUDITS.c.status, sa.func.count()).group_by(AUDITS.c.status)
         entered = sa.select(sa.func.max(LOG.c.at)).where(LOG.c.audit == AUDITS.c.id, LOG.c.deed.in_(_INTO_QUEUE))
         since = sa.func.coalesce(entered.scalar_subquery(), AUDITS.c.created)  # there was no log once

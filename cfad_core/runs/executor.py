@@ -232,6 +232,7 @@ class Executor:
         while not self._closed.wait(_RECOVERY):
             with suppress(Exception):  # the store cannot be reached just now
                 self.store.recover(self._is_alive)
+                self.store.tidy()
 
     def _is_alive(self, record: AuditRecord) -> bool:
         """Whether somebody works on a running audit; whoever cannot be asked has some time to say something."""

@@ -37,6 +37,7 @@ from cfad_core.runs.allowance import Allowance
 from cfad_core.runs.database import connect, url_from_environment
 from cfad_core.runs.log import Deed, entry
 from cfad_core.runs.model import AUDITS, DELETED, DRAFTS, REPORTS, AuditRecord, Report, Status
+from cfad_core.runs.retention import goes_at, keep_days
 from cfad_core.runs.team_tables import LOG, SHARES
 from cfad_core.runs.texts import on_one_line
 from cfad_core.runs.trace import AuditTrace
@@ -66,6 +67,7 @@ class Index:
     ----------
     viewer : who looks; a store that is opened is the operator's, who may everything
     allowance : how much one person may take
+    keep_days : after which audits that have ended are deleted; None: they are kept for ever
     """
 
     def __init__(self, home: Path | None = None, url: str | None = None) -> None:
@@ -77,7 +79,7 @@ class Index:
             raise CfadError(f"Cannot create the store in '{self.home}': {error.strerror}.") from error
         own = sa.URL.create("sqlite", database=str(self.home / "audits.sqlite")).render_as_string(hide_password=False)
         self.url = url or url_from_environment() or own
-        self.allowance = Allowance.from_environment()
+        self.allowance, self.keep_days = Allowance.from_environment(), keep_days()
         self._engine = connect(self.url, self.home)
         self.viewer = OPERATOR
 
@@ -194,9 +196,15 @@ class Index:
         if not self.viewer.may_make:
             raise NotAllowedError("You may read audits here, but not make or change any. Ask an administrator.")
 
-    def _need_operator(self) -> None:
+    def need_operator(self) -> None:
+        """Refuse everybody but the program itself, and whoever runs it.
+
+        Raises
+        ------
+        NotAllowedError
+        """
         if not self.viewer.is_operator:
-            raise NotAllowedError("Only the program itself works on the queue.")
+            raise NotAllowedError("Only the program itself, and whoever runs it, may do this.")
 
     def _log(self, connection: sa.Connection, deed: Deed, audit: str | None, about: str = "") -> None:
         connection.execute(sa.insert(LOG).values(entry(self.viewer, deed, audit, about)))
@@ -228,6 +236,10 @@ class Index:
             query = query.where(sa.or_(*(column.icontains(text, autoescape=True) for column in columns)))
         with self._engine.connect() as connection:
             return [AuditRecord.of(row) for row in connection.execute(query).mappings()]
+
+    def goes_at(self, record: AuditRecord) -> float | None:
+        """When the program deletes an audit, in seconds since 1970; None: it is kept."""
+        return goes_at(record, self.keep_days)
 
     def ratios(self, limit: int) -> list[float]:
         """How many times as long as expected the audits took that were done last, but for those that asked a detector.

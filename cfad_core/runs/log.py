@@ -32,6 +32,8 @@ Deed = Literal[
     "given away",
     "token made",
     "token revoked",
+    "backed up",
+    "restored",
 ]
 _AT_ONCE = 1_000
 _LONGEST = 500  # characters of what is said about a deed

@@ -316,6 +316,13 @@ class AuditRecord:
         return f"{file_slug(self.name)}-{kind}-{datetime.fromtimestamp(self.created):%Y-%m-%d}{dot}{suffix}"
 
     @property
+    def ended_at(self) -> float | None:
+        """Since when it is as it is, in seconds since 1970: it ended, or was taken in; None if it has not ended."""
+        if self.status != "done" and self.status not in ENDED_EARLY:
+            return None
+        return max(self.created, self.finished or 0.0, self.heartbeat or 0.0)  # imported ones have lived here, too
+
+    @property
     def is_of_older_engine(self) -> bool:
         """Whether it was made before every variable had a mechanism of its own: its numbers mean something else."""
         return self.status == "done" and self.schema_version < ONE_ENGINE

@@ -36,7 +36,7 @@ class Queue(Index):
         ----------
         only_short : for workers that are kept free for short audits; see ``lanes``
         """
-        self._need_operator()
+        self.need_operator()
         worker = f"{worker}#{secrets.token_hex(4)}"  # this run, not an earlier one of the same worker
         for one in self._turns(only_short):
             if audit not in (None, one):
@@ -74,7 +74,7 @@ class Queue(Index):
 
     def take_over(self, audit: str, worker: str, successor: str) -> bool:
         """Hand a running audit from one worker to the next; False if it is not the first one's any more."""
-        self._need_operator()
+        self.need_operator()
         values = {"worker": successor, "heartbeat": time.time()}
         with self._engine.begin() as connection:
             return connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(values)).rowcount == 1
@@ -96,7 +96,7 @@ class Queue(Index):
         progress : the share of the whole audit that is done
         seconds_left, is_late : as ``Countdown`` says
         """
-        self._need_operator()
+        self.need_operator()
         now = time.time()
         line = {"audit": audit, "at": now, "values": dict(report.values)}
         line |= {name: getattr(report, name) for name in ("stage", "step", "total")}
@@ -108,7 +108,7 @@ class Queue(Index):
 
     def beat(self, audit: str, worker: str | None = None) -> bool:
         """Say that its worker is alive; returns whether it is to stop: it was asked to, or is not its run any more."""
-        self._need_operator()
+        self.need_operator()
         with self._engine.begin() as connection:
             query = sa.update(AUDITS).where(*_run(audit, worker)).values(heartbeat=time.time())
             asked = connection.execute(query.returning(AUDITS.c.cancel_requested)).scalar()
@@ -128,7 +128,7 @@ class Queue(Index):
 
     def clear_staged(self, audit: str) -> None:
         """Remove what a process that was killed had not finished writing."""
-        self._need_operator()
+        self.need_operator()
         for folder in (self._folder(audit), self._folder(audit) / PENDING):
             for staged in folder.glob(".staged-*"):
                 shutil.rmtree(staged, ignore_errors=True)
@@ -203,7 +203,7 @@ class Queue(Index):
         ----------
         is_alive : whether the worker of a running audit is
         """
-        self._need_operator()
+        self.need_operator()
         dead = [record for record in self.find(status="running") if not is_alive(record)]
         interrupted = [record.id for record in dead if not self._settle(record)]
         self._drop_unknown_folders()
@@ -231,7 +231,7 @@ class Queue(Index):
         return True
 
     def _end(self, audit: str, worker: str | None, status: Status, **values: Any) -> None:
-        self._need_operator()
+        self.need_operator()
         ended = {"status": status, "finished": time.time(), "worker": None, "seconds_left": None, "is_late": None}
         with self._engine.begin() as connection:
             connection.execute(sa.update(AUDITS).where(*_run(audit, worker)).values(ended | values))

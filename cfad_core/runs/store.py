@@ -37,7 +37,7 @@ from cfad_core.data.roles import ColumnRoles, resolve_roles
 from cfad_core.data.tables import Tables, load_parquet
 from cfad_core.detectors.registry import check_known, check_own_name
 from cfad_core.runs import signed
-from cfad_core.runs.access import OPERATOR, folded
+from cfad_core.runs.access import OPERATOR, PROGRAM, folded
 from cfad_core.runs.counts import Counts
 from cfad_core.runs.drafts import Drafts
 from cfad_core.runs.forecast import expected_time
@@ -47,6 +47,8 @@ from cfad_core.runs.log import Deed
 from cfad_core.runs.model import ACTIVE, AUDITS, DELETED, ENDED_EARLY, AuditRecord, ChosenThreshold, Status
 from cfad_core.runs.plan import sealed_plan
 from cfad_core.runs.queue import Queue
+from cfad_core.runs.retention import kept_words
+from cfad_core.runs.snapshot import Snapshots
 from cfad_core.runs.team import Team
 from cfad_core.runs.texts import on_one_line
 from cfad_core.runs.trace import column_names, trace_of
@@ -63,7 +65,7 @@ class Request:
     config: AuditConfig
 
 
-class Store(Queue, Drafts, Team, Counts):
+class Store(Queue, Drafts, Team, Counts, Snapshots):
     """Audits that last: what people do with them. What jobs do is in ``Queue``."""
 
     def create(  # noqa: PLR0913 - all but the first three by name
@@ -259,18 +261,51 @@ class Store(Queue, Drafts, Team, Counts):
         InvalidDataError
             If it is running.
         """
-        query = sa.delete(AUDITS).where(AUDITS.c.id == audit, AUDITS.c.status != "running").returning(AUDITS)
         with self._changing(audit, "own") as connection:
-            gone = connection.execute(query).mappings().first()
-            if gone is None:
+            record = AuditRecord.of(connection.execute(_row_of(audit)).mappings().one())
+            if record.status == "running":
                 raise InvalidDataError(f"Audit '{audit}' is running; cancel it first.")
-            if self._had_result(record := AuditRecord.of(gone)):
-                columns = column_names(self._table_path(record.tables.get("table", "")))
-                trace = dataclasses.asdict(trace_of(record, columns, deleted=time.time()))
-                connection.execute(sa.insert(DELETED).values(trace))
-            self._log(connection, "deleted", audit, record.name)
+            self._delete_row(connection, record, record.name)
         shutil.rmtree(self._folder(audit), ignore_errors=True)
         self._drop_unused_tables()
+
+    def tidy(self) -> list[str]:
+        """Delete the audits that were kept for as long as ``CFAD_KEEP_DAYS`` says; returns their ids.
+
+        What is planned, queued, running or waiting stays. It goes as by ``delete``, signed reports included.
+        """
+        self.need_operator()
+        return [] if self.keep_days is None else [one.id for one in self.find() if self._deleted_if_old(one)]
+
+    def _deleted_if_old(self, record: AuditRecord) -> bool:
+        """Delete an audit if its time is over, also by what it is at the moment of that."""
+        if not self._is_over(record):
+            return False
+        try:
+            with self.seen_by(PROGRAM)._changing(record.id, "own") as connection:
+                now = AuditRecord.of(connection.execute(_row_of(record.id)).mappings().one())
+                if not self._is_over(now):  # it was started again
+                    return False
+                words = f"{now.name}, {kept_words(self.keep_days or 0)}"
+                self.seen_by(PROGRAM)._delete_row(connection, now, words)
+        except InvalidArtifactError:  # somebody was faster
+            return False
+        shutil.rmtree(self._folder(record.id), ignore_errors=True)
+        self._drop_unused_tables()
+        return True
+
+    def _is_over(self, record: AuditRecord) -> bool:
+        until = self.goes_at(record)
+        return until is not None and until < time.time()
+
+    def _delete_row(self, connection: sa.Connection, record: AuditRecord, about: str) -> None:
+        """Take an audit out of the index, and keep its trace if it had a result."""
+        connection.execute(sa.delete(AUDITS).where(AUDITS.c.id == record.id))
+        if self._had_result(record):
+            columns = column_names(self._table_path(record.tables.get("table", "")))
+            trace = dataclasses.asdict(trace_of(record, columns, deleted=time.time()))
+            connection.execute(sa.insert(DELETED).values(trace))
+        self._log(connection, "deleted", record.id, about)
 
     def _had_result(self, record: AuditRecord) -> bool:
         """Whether it has a result, or had one before it was answered anew."""
@@ -324,6 +359,10 @@ class Store(Queue, Drafts, Team, Counts):
                     self._check_queue(connection, str(row["owner"]))
                 connection.execute(sa.insert(AUDITS).values(full))
                 self._log(connection, deed, str(row["id"]), str(row["name"]))
+
+
+def _row_of(audit: str) -> sa.Select[Any]:
+    return sa.select(AUDITS).where(AUDITS.c.id == audit)
 
 
 def checked_name(name: str) -> str:

@@ -126,7 +126,7 @@ class Team(Index):
     def arrive(self, viewer: Viewer) -> None:
         """Write down that somebody has signed in; the program does, or they themselves."""
         if viewer != self.viewer:
-            self._need_operator()
+            self.need_operator()
         if not 0 < len(viewer.name) <= MOST_NAME:
             raise InvalidDataError(f"A name has 1 to {MOST_NAME} characters; this one has {len(viewer.name)}.")
         row = {"groups": sorted(viewer.groups), "role": viewer.role, "seen": time.time()}
@@ -161,7 +161,7 @@ class Team(Index):
         ----------
         role_of : by name and groups, what somebody may; None: nothing
         """
-        self._need_operator()
+        self.need_operator()
         with self._engine.begin() as connection:
             rows = connection.execute(sa.select(PEOPLE)).mappings().all()
             for person in map(_person_of, rows):
@@ -207,7 +207,7 @@ class Team(Index):
             raise NotAllowedError("A token makes no tokens; sign in, and make one on the page Account.")
         if not owner:
             return self.viewer
-        self._need_operator()
+        self.need_operator()
         with self._engine.connect() as connection:
             person = _person(connection, folded(owner))
         if person is None or person.role is None:
@@ -246,7 +246,7 @@ class Team(Index):
         ----------
         is_team : whether people sign in here: then a token that was made while nobody did is good for nothing
         """
-        self._need_operator()
+        self.need_operator()
         found = _TOKEN.fullmatch(token)
         if found is None:
             return None

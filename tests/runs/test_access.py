@@ -188,6 +188,15 @@ WALK: dict[str, tuple[Needs, Status, Callable[[Store, str], Any]]] = {
     "need_room": ("maker", "done", lambda store, _: store.need_room(1)),
     "table": ("read", "done", lambda store, _: store.table(OTHER.digest)),
     "table_path": ("read", "done", lambda store, _: store.table_path(OTHER.digest)),
+    "need_operator": ("operator", "done", lambda store, _: store.need_operator()),
+    "take_snapshot": (
+        *("operator", "done"),
+        lambda store, _: store.take_snapshot(store.home / f"snapshot-{time.monotonic_ns()}"),
+    ),
+    "need_empty": ("operator", "done", lambda store, _: refused_as_full(store.need_empty)),
+    "put_snapshot": ("operator", "done", lambda store, _: refused_as_full(lambda: store.put_snapshot(store.home))),
+    "goes_at": ("nothing", "done", lambda store, _: [store.goes_at(one) for one in store.find()]),
+    "tidy": ("operator", "done", lambda store, _: store.tidy()),
     "find": ("nothing", "done", lambda store, _: store.find()),
     "deleted": ("nothing", "done", lambda store, _: store.deleted()),
     "ratios": ("nothing", "done", lambda store, _: store.ratios(5)),
@@ -215,6 +224,12 @@ WALK: dict[str, tuple[Needs, Status, Callable[[Store, str], Any]]] = {
     "counts": ("operator", "done", lambda store, _: store.counts()),
 }
 ASIDE = {"close", "seen_by"}  # for the program that has the store in its hands
+
+
+def refused_as_full(act: Callable[[], None]) -> None:
+    """It is done, if the store were empty."""
+    with pytest.raises(InvalidDataError, match="has something in it"):
+        act()
 
 
 def token_of(store: Store) -> str:

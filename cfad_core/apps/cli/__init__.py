@@ -21,6 +21,7 @@ from cfad_core.apps.cli import (
     saved,
     score,
     serve,
+    store_files,
     team,
 )
 from cfad_core.apps.cli.output import TerminalProgress
@@ -40,6 +41,7 @@ _GROUPS = (
     benchmark,
     saved,
     team,
+    store_files,
     demo,
 )  # as --help lists them
 _USAGE_ERROR = 2
