@@ -86,7 +86,7 @@ def _ask_share(record: AuditRecord) -> None:
 
 
 def _ask_name(record: AuditRecord, audience: Audience, place: st.delta_generator.DeltaGenerator) -> str:
-    """A name of somebody who was here, or of a group of theirs; or another one, typed."""
+    """A name of somebody who was here, or of a group of one's own; or another one, typed."""
     people = store().people()
     if audience == "person":
         known = [person.name for person in people if person.name != record.owner]
