@@ -12,6 +12,7 @@ import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.routing import Mount
+from streamlit import config
 from streamlit.web import bootstrap
 
 from cfad_core.apps.api.app import PREFIX, create_api
@@ -52,8 +53,9 @@ def serve(address: Address) -> None:
         store.health()
     listening = listen(address)
     write_json_lines()
-    app = create_app(sign_in)
+    config._main_script_path = str(ENTRY)  # the settings beside it are ours, wherever this was started
     bootstrap.load_config_options(_options(address, sign_in, secrets))
+    app = create_app(sign_in)
     event("serving", address=address.url, sign_in=sign_in.mode)
     uvicorn.Server(_config(app, address)).run(sockets=[listening])
 
