@@ -19,6 +19,7 @@ from cfad_core.apps.api.app import PREFIX, create_api
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
 from cfad_core.apps.dashboard.broken import page_broke
+from cfad_core.apps.dashboard.scripts import inline_scripts
 from cfad_core.apps.dashboard.upload_gate import UploadGate
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
@@ -82,7 +83,10 @@ def create_app(sign_in: SignIn) -> st.App:
             *watching_routes(services.program_store, measures, sign_in),
             Mount(PREFIX, create_api(_for_programs(sign_in))),
         ],
-        middleware=[Middleware(Guard, sign_in=sign_in, measures=measures), Middleware(UploadGate, sign_in=sign_in)],
+        middleware=[
+            Middleware(Guard, sign_in=sign_in, measures=measures, scripts=inline_scripts()),
+            Middleware(UploadGate, sign_in=sign_in),
+        ],
         on_script_error=page_broke(measures.page_broke),
     )
 
