@@ -18,7 +18,11 @@ WATCH_POLICY = """window.refused = [];
 document.addEventListener('securitypolicyviolation', event => {
     if (event.blockedURI !== 'wasm-eval') window.refused.push(`${event.violatedDirective}: ${event.blockedURI}`);
 });"""
-INJECT = "() => { const script = document.createElement('script'); script.text = 'window.got = 1'; document.body.append(script); }"
+INJECT = """() => {
+    const script = document.createElement('script');
+    script.text = 'window.got = 1';
+    document.body.append(script);
+}"""
 
 
 def refused(visitor: Visitor) -> list[str]:
