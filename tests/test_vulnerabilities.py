@@ -7,7 +7,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests import vulnerabilities
 from tests.vulnerabilities import ROOT, NoAnswerError, judged, looked_up, needed
 
 FINE = {"name": "fine", "version": "1.0", "vulns": []}
@@ -45,6 +44,6 @@ def test_what_nobody_knew_is_said() -> None:
     ],
 )
 def test_an_index_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, answer: Mock, words: str) -> None:
-    monkeypatch.setattr(vulnerabilities.subprocess, "run", Mock(side_effect=[answer]))
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=[answer]))
     with pytest.raises(NoAnswerError, match=words):
         looked_up({"fine": "1.0"})

@@ -59,7 +59,7 @@ def looked_up(pins: Mapping[str, str]) -> list[dict[str, Any]]:
             "-m",
             "pip_audit",
             "--requirement",
-            file,
+            str(file),
             "--no-deps",
             "--disable-pip",
             "--timeout",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -71,6 +72,21 @@ def test_a_store_that_does_not_answer_is_said_without_where_it_is() -> None:
     metrics = client.get("/metrics").text
     assert counts_in(metrics)["cfad_store_up",] == 0
     assert "cfad_audits{" not in metrics
+
+
+def test_a_database_that_is_broken_is_no_error_of_the_request(store: Store) -> None:
+    store.arrive(ANNA)
+    bearer = {"Authorization": f"Bearer {store.seen_by(ANNA).make_token('Prometheus', 'viewer', 30)}"}
+    with store._engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE audits RENAME TO gone"))
+    for sign_in in (SignIn(), SignIn("oidc")):
+        client = watched(lambda: store, sign_in)
+        assert client.get("/readyz").status_code == 503
+        assert counts_in(client.get("/metrics", headers=bearer).text)["cfad_store_up",] == 0
+    with store._engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE tokens RENAME TO gone_too"))
+    answer = watched(lambda: store, SignIn("oidc")).get("/metrics", headers=bearer)
+    assert (answer.status_code, answer.text) == (503, "The store does not answer.\n")
 
 
 def test_the_store_answers(store: Store) -> None:

@@ -107,7 +107,7 @@ def test_nothing_says_a_secret_and_no_log_a_cell(database: str, tmp_path: Path) 
                 shown.append(httpx.get(f"{url}/readyz").text)
                 metrics = httpx.get(f"{url}/metrics", headers={"Authorization": f"Bearer {token}"}).text
     assert (ended[good].status, ended[bad].status) == ("done", "failed")
-    assert "cfad_store_up" in metrics
+    assert "cfad_store_up 0" in metrics
     written, audit = (tmp_path / "log").read_text(), (home / "audits" / good / "audit.json").read_text()
     shown += [metrics, written, audit, repr(ended)]
     for secret in (SECRET, COOKIE, PASSWORD, token.rpartition("_")[2]):

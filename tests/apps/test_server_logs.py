@@ -10,7 +10,7 @@ from tests.apps.browser import PROJECT
 
 PLANTED = "CELL-4711"
 PROGRAM = f"""
-import logging, warnings
+import logging, threading, warnings
 from streamlit.logger import get_logger
 early = get_logger("streamlit.early")
 from cfad_core.apps.server.logs import REQUEST, event, write_json_lines
@@ -28,6 +28,10 @@ for logger in (early, get_logger("streamlit.late"), logging.getLogger("cfad_core
         broken("{PLANTED}")
     except ValueError as error:
         logger.error("Uncaught app execution", exc_info=error)
+thread = threading.Thread(target=broken, args=("{PLANTED}",))
+thread.start()
+thread.join()
+logging.getLogger("asyncio").error("Task exception was never retrieved\\nfuture: ValueError('{PLANTED}')")
 early.warning("could not read %s", "{PLANTED}")
 logging.getLogger("uvicorn.error").warning("Started on %s", "port 1")
 warnings.warn("the value {PLANTED} is odd")
@@ -41,10 +45,19 @@ def test_lines_are_json_and_hold_no_cell() -> None:
     assert lines[0]["message"] == "answered"
     assert (lines[0]["status"], lines[0]["request"]) == (200, "r1")
     errors = [line for line in lines if "error" in line]
-    assert [line["logger"] for line in errors] == ["streamlit.early", "streamlit.late", "cfad_core.runs", "pandas"]
+    assert [line["logger"] for line in errors] == [
+        *("streamlit.early", "streamlit.late", "cfad_core.runs", "pandas"),
+        "cfad_core.server",
+    ]
     for line in errors:
         assert line["error"] == "ValueError"
         assert line["where"][-1].endswith("in broken")
     said = {line["message"] for line in lines}
-    assert {"could not read %s", "Started on port 1", "Uncaught app execution"} < said
-    assert all({"at", "level", "logger", "message", "request"} <= set(line) for line in lines)
+    assert {
+        "Task exception was never retrieved",
+        "could not read %s",
+        "Started on port 1",
+        "Uncaught app execution",
+    } < said
+    without = [line["message"] for line in lines if not {"at", "level", "logger", "message", "request"} <= set(line)]
+    assert without == ["a thread ended by an error"]  # which belongs to no request

@@ -16,6 +16,7 @@ from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.demo import open_demo
 from cfad_core.apps.dashboard.findings import Seen, other_detector
 from cfad_core.apps.dashboard.markup import show_markup
+from cfad_core.apps.dashboard.scripts import PRESENT, run_script
 from cfad_core.apps.dashboard.truth import truth_check, truth_rows
 from cfad_core.apps.dashboard.uncertainty import LONGEST, no_path
 from cfad_core.apps.dashboard.views import looked_at, otherwise, reached, view_of
@@ -88,7 +89,7 @@ def present(seen: Seen, number: int) -> None:
         scene.show(seen)
     _ways(seen.record.id, number)
     st.html(ASSETS / "present.css")
-    st.html(f"<script>{(ASSETS / 'present.js').read_text('utf-8')}</script>", unsafe_allow_javascript=True)
+    run_script(PRESENT)
 
 
 def _ways(audit: str, number: int) -> None:

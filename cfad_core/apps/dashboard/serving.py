@@ -12,12 +12,14 @@ import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.routing import Mount
+from streamlit import config
 from streamlit.web import bootstrap
 
 from cfad_core.apps.api.app import PREFIX, create_api
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
 from cfad_core.apps.dashboard.broken import page_broke
+from cfad_core.apps.dashboard.scripts import inline_scripts
 from cfad_core.apps.dashboard.upload_gate import UploadGate
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
@@ -52,8 +54,9 @@ def serve(address: Address) -> None:
         store.health()
     listening = listen(address)
     write_json_lines()
-    app = create_app(sign_in)
+    config._main_script_path = str(ENTRY)  # the settings beside it are ours, wherever this was started
     bootstrap.load_config_options(_options(address, sign_in, secrets))
+    app = create_app(sign_in)
     event("serving", address=address.url, sign_in=sign_in.mode)
     uvicorn.Server(_config(app, address)).run(sockets=[listening])
 
@@ -80,7 +83,10 @@ def create_app(sign_in: SignIn) -> st.App:
             *watching_routes(services.program_store, measures, sign_in),
             Mount(PREFIX, create_api(_for_programs(sign_in))),
         ],
-        middleware=[Middleware(Guard, sign_in=sign_in, measures=measures), Middleware(UploadGate, sign_in=sign_in)],
+        middleware=[
+            Middleware(Guard, sign_in=sign_in, measures=measures, scripts=inline_scripts()),
+            Middleware(UploadGate, sign_in=sign_in),
+        ],
         on_script_error=page_broke(measures.page_broke),
     )
 

@@ -10,6 +10,7 @@ import streamlit as st
 from cfad_core.apps.dashboard.assets import ASSETS
 from cfad_core.apps.dashboard.entrance import enter, show_who
 from cfad_core.apps.dashboard.rights import is_team
+from cfad_core.apps.dashboard.scripts import ONE_STEP_BACK, run_script
 from cfad_core.apps.dashboard.services import store
 
 HOME, DATA, TRAIN, FINDINGS = "app.py", "pages/1_Data.py", "pages/2_Train.py", "pages/Findings.py"
@@ -61,18 +62,6 @@ CLOSER = (GRAPH, PEOPLE, DENSITIES, GROUPS, METHODS_PAGE, PRESENT)
 MAKING = (DATA, TRAIN)  # steps of those who may make audits
 SERVER = (ACCOUNT, LOG)
 
-# A page that only changes what is behind the ``?`` of its address would take a press of Back for each such change
-_ONE_STEP_BACK = """<script>
-if (!window.history.oneStepBack) {
-  const push = window.history.pushState.bind(window.history);
-  window.history.pushState = (state, title, url) => {
-    const samePage = new URL(url ?? "", window.location.href).pathname === window.location.pathname;
-    return samePage ? window.history.replaceState(state, title, url) : push(state, title, url);
-  };
-  window.history.oneStepBack = true;
-}
-</script>"""
-
 
 def open_page(title: str) -> None:
     """First call of every page: everything that is around it, and its heading."""
@@ -80,7 +69,7 @@ def open_page(title: str) -> None:
     st.set_page_config(page_title=f"{title_of(file)} · CFAD", page_icon=str(ASSETS / "icon.png"), layout="wide")
     st.logo(str(ASSETS / "logo.svg"), size="large")
     st.html(ASSETS / "style.css")
-    st.html(_ONE_STEP_BACK, unsafe_allow_javascript=True)
+    run_script(ONE_STEP_BACK)
     enter()
     _sidebar()
     st.session_state[_PAGE] = file

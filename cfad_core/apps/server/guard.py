@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from base64 import b64encode
 from collections.abc import Iterable
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,25 +24,21 @@ _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _QUIET = ("/static/", "/_stcore/health", *OPEN_TO_ALL)  # asked for all the time: not written down
 _PRIVATE = ("/_stcore", "/media", "/component")  # what follows names sessions and files
 
-# Streamlit's own page has scripts in it and makes some as it goes; nothing may come from, or go to, elsewhere
-_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self' 'unsafe-inline' blob:",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "font-src 'self' data:",
-        "connect-src 'self' data: blob:",
-        "worker-src 'self' blob:",
-        "frame-src 'self' blob: data:",
-        "object-src 'none'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'self'",
-    )
+# Streamlit and plotly set styles as they go; nothing may come from, or go to, elsewhere
+_POLICY = (
+    "default-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self' data: blob:",
+    "worker-src 'self' blob:",
+    "frame-src 'self' blob: data:",
+    "object-src 'none'",
+    "base-uri 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'self'",
 )
 _SAFETY: Headers = [
-    (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"SAMEORIGIN"),
     (b"referrer-policy", b"same-origin"),
@@ -51,10 +49,14 @@ _ENCRYPTED_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 
 class Guard:
-    """Gives each request an id and safety headers, and lets nobody but the trusted proxy say who somebody is."""
+    """Gives each request an id and safety headers, and lets nobody but the trusted proxy say who somebody is.
 
-    def __init__(self, app: ASGIApp, sign_in: SignIn, measures: Measures) -> None:
+    ``scripts`` are those inside pages, word for word; no others run there.
+    """
+
+    def __init__(self, app: ASGIApp, sign_in: SignIn, measures: Measures, scripts: Iterable[str] = ()) -> None:
         self._app, self._sign_in, self._measures = app, sign_in, measures
+        self._policy = "; ".join((*_POLICY, f"script-src 'self' blob: {_digests(scripts)}".rstrip())).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -75,7 +77,8 @@ class Guard:
                 event("refused", peer=_peer(scope), reason="a page of another site asked for a stream")
                 await _refuse(scope, send)
                 return
-            answer = _Answer(send, request, is_encrypted=_is_encrypted(scope, headers if is_trusted else []))
+            safety: Headers = [(b"content-security-policy", self._policy), *_SAFETY]
+            answer = _Answer(send, request, safety, is_encrypted=_is_encrypted(scope, headers if is_trusted else []))
             await self._pass_on({**scope, "headers": safe}, receive, answer)
         finally:
             REQUEST.reset(token)
@@ -102,14 +105,14 @@ class Guard:
 class _Answer:
     """Sends an answer with safety headers; ``status`` is 500 until it has begun, for then something broke."""
 
-    def __init__(self, send: Send, request: str, *, is_encrypted: bool) -> None:
-        self._send, self._request, self._is_encrypted = send, request, is_encrypted
+    def __init__(self, send: Send, request: str, safety: Headers, *, is_encrypted: bool) -> None:
+        self._send, self._request, self._safety, self._is_encrypted = send, request, safety, is_encrypted
         self.status = 500
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            more = [*_SAFETY, (REQUEST_ID.encode(), self._request.encode())]
+            more = [*self._safety, (REQUEST_ID.encode(), self._request.encode())]
             more += [_ENCRYPTED_ONLY] if self._is_encrypted else []
             names = {name.decode() for name, _ in more}
             headers = [self._cookie(one) for one in _without(message.get("headers", []), names)]
@@ -121,6 +124,11 @@ class _Answer:
         name, value = header
         is_cookie = name.lower() == b"set-cookie" and self._is_encrypted and b"secure" not in value.lower()
         return (name, value + b"; Secure") if is_cookie else header
+
+
+def _digests(scripts: Iterable[str]) -> str:
+    """Scripts as a policy names them."""
+    return " ".join(f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts)
 
 
 async def _refuse(scope: Scope, send: Send) -> None:

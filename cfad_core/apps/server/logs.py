@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import traceback
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -34,11 +35,16 @@ def write_json_lines() -> None:
         LOGGER.addHandler(logging.StreamHandler())
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+    threading.excepthook = _thread_broke  # it would print what the error says
 
 
 def event(message: str, **fields: object) -> None:
     """Write down that something happened; ``fields`` are JSON, and nothing of a table."""
     LOGGER.info(message, extra={_FIELDS: fields})
+
+
+def _thread_broke(ended: threading.ExceptHookArgs) -> None:
+    LOGGER.error("a thread ended by an error", exc_info=ended.exc_value)
 
 
 def _record(*args: Any, **kwargs: Any) -> logging.LogRecord:
@@ -54,7 +60,7 @@ class _Line:
     def __init__(self, record: logging.LogRecord) -> None:
         is_ours = record.name.startswith(_OURS)
         self._record = record
-        self._message = record.getMessage() if is_ours else str(record.msg)
+        self._message = record.getMessage() if is_ours else str(record.msg).partition("\n")[0]  # then come details
         self._error = record.exc_info[1] if record.exc_info else None
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -26,18 +27,27 @@ def watching_routes(store: Callable[[], Store], measures: Measures, sign_in: Sig
     def is_ready(_: Request) -> Response:
         try:
             store().health()
-        except CfadError:  # what exactly is in the log of who runs it: it may name folders and hosts
-            return PlainTextResponse("The store does not answer.\n", status_code=503)
+        except CfadError:
+            return _gone()
         return PlainTextResponse("ok\n")
 
     def measured(request: Request) -> Response:
-        if sign_in.is_team and not _is_known(request, store()):
+        try:
+            is_known = not sign_in.is_team or _is_known(request, store())
+        except (CfadError, SQLAlchemyError):  # nobody can be recognised
+            return _gone()
+        if not is_known:
             words = "Show a token that somebody made on the page Account: Authorization: Bearer cfad_...\n"
             return PlainTextResponse(words, status_code=401, headers={"WWW-Authenticate": "Bearer"})
         return Response(measures.text(), media_type=_FORMAT)
 
     answers = {"/healthz": lives, "/readyz": is_ready, "/metrics": measured}
     return [Route(path, answer, methods=["GET"]) for path, answer in answers.items()]
+
+
+def _gone() -> Response:
+    """What exactly is wrong is for who runs the server: it may name folders and hosts."""
+    return PlainTextResponse("The store does not answer.\n", status_code=503)
 
 
 def _is_known(request: Request, store: Store) -> bool:
