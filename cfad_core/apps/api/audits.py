@@ -15,7 +15,6 @@ from cfad_core.apps.api.services import InTurn, Seen, Services, Tools
 from cfad_core.apps.api.shown import Audit, Audits, NewlyMade, WholeAudit, more_of, shown
 from cfad_core.apps.api.uploads import file_name, read_upload
 from cfad_core.core.errors import InvalidDataError
-from cfad_core.runs.access import NotAllowedError
 from cfad_core.runs.forecast import outlooks_of
 from cfad_core.runs.model import AuditRecord, Status
 from cfad_core.runs.store import Store
@@ -55,8 +54,7 @@ def make(
     given = from_form(NewAudit, request, "request")
     if test is None and test_counterfactual is not None:
         raise InvalidDataError("True twins are those of the people in 'test'; send both, or neither.")
-    if not store.viewer.may_make:  # before anything is read
-        raise NotAllowedError("You may read audits here, but not make any. Ask an administrator.")
+    store.need_room(0)  # before anything is read
     first = read_upload(tools, table, sheet=given.sheet, header=given.header)
     others = [one for one in (test, test_counterfactual) if one is not None]
     read = [first, *(read_upload(tools, one, header=given.header) for one in others)]
