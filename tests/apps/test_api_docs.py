@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from cfad_core import Client
+from cfad_core.apps.api import asked
 from cfad_core.runs.store import Store
-from tests.apps.pages import ROOT
+from tests.apps.pages import QUICK, ROOT
 from tests.apps.team import World, answers, asking, served, work
 from tests.client.transport import InProcess
 
@@ -129,6 +130,7 @@ def test_the_example_in_python_runs(
     (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT, flags=re.DOTALL)
     assert "from cfad_core import AskedDetector, Attribute, Client\n" in code
     monkeypatch.setattr("cfad_core.client.Client", Here)
+    monkeypatch.setattr(asked, "preset", lambda _, **changes: QUICK.replace(**changes))
     table = pd.read_csv(ROOT / "assets" / "sample.csv").head(300)  # few: it is the example that is tested
     number = next(name for name in table.columns if pd.api.types.is_float_dtype(table[name]))
     names = {"token": world.tokens["owner"], "table": table, "my_detector": lambda rows: rows[number].abs().fillna(0.0)}
