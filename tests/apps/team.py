@@ -11,11 +11,10 @@ from typing import Any
 import pandas as pd
 import sqlalchemy as sa
 from starlette.applications import Starlette
-from starlette.routing import Mount
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from cfad_core.apps.api.app import PREFIX, create_api
+from cfad_core.apps.api.app import PREFIX, mounted
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.server.guard import Guard
 from cfad_core.apps.server.measures import Measures
@@ -124,7 +123,7 @@ def served(store: Store, sign_in: SignIn | None = None, reader: Reader | None = 
     reads = ReaderHere(uploads, ahead=False) if reader is None else reader
     measures = Measures(lambda: store)
     services = Services(lambda: store, lambda: reads, lambda: uploads, lambda: 2, sign_in.is_team, MOST_BYTES)
-    routes = [*watching_routes(lambda: store, measures, sign_in), Mount(PREFIX, create_api(services))]
+    routes = [*watching_routes(lambda: store, measures, sign_in), mounted(services)]
     return Guard(Starlette(routes=routes), sign_in, measures)
 
 

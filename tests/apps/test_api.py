@@ -250,6 +250,17 @@ def test_unknown_addresses_and_methods_answer_in_the_same_shape(owner: TestClien
     )
 
 
+def test_a_slip_of_the_pen_in_a_bound_is_no_gate_that_passes(owner: TestClient, world: World) -> None:
+    answer = owner.get(f"audits/{world.done}/gate", params={"max_flag_rate_gap": 1, "max_changing_ration": 0})
+    assert (answer.status_code, answer.json()["message"]) == (
+        422,
+        "This address knows no parameter 'max_changing_ration'; it knows: max_changing_ratio, max_flag_rate_gap, "
+        "reliable, upper, method.",
+    )
+    assert owner.get("me", params={"x": 1}).json()["message"].endswith("it knows none.")
+    assert owner.get(f"audits/{world.done}/results/%0Atheirs").json()["code"] == "invalid-setting"
+
+
 def test_what_is_announced_too_large_is_refused_before_it_is_read(owner: TestClient, world: World) -> None:
     answer = owner.patch(f"audits/{world.done}", content=b"x", headers={"Content-Length": "1048577"})
     assert (answer.status_code, answer.json()["code"]) == (413, "too-large")

@@ -73,7 +73,7 @@ def test_every_command_is_answered(world: World, team_store: Store, tmp_path: Pa
         path = address.path.removeprefix("/api/v1/") + (f"?{address.query}" if address.query else "")
         body = {"content": sent["body"]} if "body" in sent else {}
         given = {"files": sent["files"], "data": sent["data"]} if sent["files"] else body
-        answer = client.request(way, path, headers=sent["headers"], **given)  # type: ignore[arg-type]
+        answer = client.request(way, path, headers=sent["headers"], **given)
         assert answer.status_code in (200, 201, 204), (command, answer.text)
         if path.endswith("/scores"):
             work(team_store, world.done)

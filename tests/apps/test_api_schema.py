@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
@@ -21,6 +23,7 @@ from tests.apps.team import World, asking, served
 
 # A larger run by hand: CFAD_EXAMPLES=300 python -m pytest tests/apps/test_api_schema.py
 EXAMPLES = int(os.environ.get("CFAD_EXAMPLES", "4"))
+PATIENCE = 300.0  # seconds that an answer may take: a PDF is among them
 SETTINGS = settings(
     derandomize=True, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
@@ -78,13 +81,14 @@ def tried(world: World, store: Store, mode: GenerationMode) -> dict[str, int]:
         for known in ({}, {"audit": world.done, "method": "theirs"}):
 
             @settings(SETTINGS, max_examples=EXAMPLES)
-            @given(case=operation.as_strategy(generation_mode=mode, path_parameters=known))
+            @given(case=operation.as_strategy(generation_mode=mode, path_parameters=known, headers=shown))
             def ask(case: Case[Any]) -> None:
-                response = case.call(headers=shown)
+                response = case.call(headers=shown, timeout=PATIENCE)
                 case.validate_response(response, headers=shown, excluded_checks=[positive_data_acceptance])
                 counts[str(response.status_code)] = counts.get(str(response.status_code), 0) + 1
 
-            ask()
+            with suppress(Unsatisfiable):  # nothing can be sent to this address that it does not allow
+                ask()
     return counts
 
 
@@ -113,7 +117,7 @@ def made(world: World, store: Store, examples: int) -> dict[str, int]:
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 def test_answers_are_as_the_document_says(mode: GenerationMode, world: World, team_store: Store) -> None:
     counts = tried(world, team_store, mode)
-    assert {"200", "404", "422"} <= set(counts)
+    assert {"404", "200" if mode is GenerationMode.POSITIVE else "422"} <= set(counts)
     assert [status for status in counts if status.startswith("5")] == []
 
 

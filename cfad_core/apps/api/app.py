@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.security import HTTPBearer
 from starlette.middleware import Middleware
+from starlette.routing import Mount
 
 import cfad_core
 from cfad_core.apps.api import audits, files, people, results
@@ -15,6 +17,7 @@ from cfad_core.apps.api.asked import Answers, NewAudit
 from cfad_core.apps.api.door import OPEN_TO_ALL, Door
 from cfad_core.apps.api.problems import answer_problems, documented
 from cfad_core.apps.api.services import Services
+from cfad_core.core.errors import InvalidDataError
 
 PREFIX = "/api/v1"
 _ABOUT = (
@@ -40,8 +43,8 @@ def create_api(services: Services) -> FastAPI:
         redirect_slashes=False,
         telemetry=_NOTHING_SENT,
         middleware=[Middleware(Door, services=services)],
-        dependencies=[Depends(_BEARER)],
-        responses=documented(401, 500),
+        dependencies=[Depends(_BEARER), Depends(_only_known)],
+        responses=documented(401, 422, 500),
     )
     app.state.services = services
     answer_problems(app)
@@ -49,6 +52,22 @@ def create_api(services: Services) -> FastAPI:
         app.include_router(room.ROUTES)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
+
+
+def mounted(services: Services) -> Mount:
+    """The program at its place among others; an address with a line's end in it is its own, too."""
+    found = Mount(PREFIX, create_api(services))
+    found.path_regex = re.compile(found.path_regex.pattern, re.DOTALL)
+    return found
+
+
+async def _only_known(request: Request) -> None:
+    """Refuse what a route does not know: a bound with a slip of the pen in its name would be no bound."""
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    unknown = sorted(set(request.query_params) - set(known))
+    if unknown:
+        choices = f"it knows: {', '.join(known)}" if known else "it knows none"
+        raise InvalidDataError(f"This address knows no parameter '{unknown[0][:60]}'; {choices}.")
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

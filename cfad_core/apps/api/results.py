@@ -180,7 +180,7 @@ def _headline(found: dict[str, Any]) -> Headline:
     interval = None if between is None else Range(low=between[0], high=between[1])
     names = ("n", "flag_rate", "auc_pr", "auc_roc", "macro_f1", "changing_ratio", "threshold")
     numbers: dict[str, Any] = {name: found.get(name) for name in names}
-    return Headline(**numbers, interval=interval, reliable=found.get("reliable", ""), verdict=found["verdict"])
+    return Headline(**numbers, interval=interval, reliable=found.get("reliable", ""), verdict=found.get("verdict", ""))
 
 
 def _compared(subject: Subject, comparison: Comparison) -> ComparisonResult:

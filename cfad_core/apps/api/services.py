@@ -72,4 +72,5 @@ Seen = Annotated[Store, Depends(_seen)]
 Tools = Annotated[Services, Depends(services_of)]
 Asking = Annotated[Viewer, Depends(viewer_of)]
 OwnToken = Annotated[str, Depends(token_of)]
-InTurn = Depends(_in_turn)
+InTurn = Depends(_in_turn, scope="function")
+"""Held until the answer is made; who takes it slowly does not hold up others."""

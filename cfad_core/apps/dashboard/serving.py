@@ -11,11 +11,10 @@ from typing import Any
 import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
-from starlette.routing import Mount
 from streamlit import config
 from streamlit.web import bootstrap
 
-from cfad_core.apps.api.app import PREFIX, create_api
+from cfad_core.apps.api.app import mounted
 from cfad_core.apps.api.services import Services
 from cfad_core.apps.dashboard import services
 from cfad_core.apps.dashboard.broken import page_broke
@@ -81,7 +80,7 @@ def create_app(sign_in: SignIn) -> st.App:
         lifespan=lifespan,
         routes=[
             *watching_routes(services.program_store, measures, sign_in),
-            Mount(PREFIX, create_api(_for_programs(sign_in))),
+            mounted(_for_programs(sign_in)),
         ],
         middleware=[
             Middleware(Guard, sign_in=sign_in, measures=measures, scripts=inline_scripts()),
