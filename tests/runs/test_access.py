@@ -148,6 +148,7 @@ MAY: dict[Needs, set[str]] = {
 }
 GROUP = Share("group", "audit, eu", "read")
 OTHER = Tables.of(make_people(40, seed=7))
+BATCH: Any = SimpleNamespace()
 FORM: Any = SimpleNamespace(read=lambda *_: None)
 FILES = {"report.json": b"{}"}
 
@@ -172,6 +173,7 @@ WALK: dict[str, tuple[Needs, Status, Callable[[Store, str], Any]]] = {
     ),
     "state": ("tune", "done", lambda store, audit: store.state(audit, Statements())),
     "sign": ("tune", "done", lambda store, audit: store.sign(audit, lambda *_: FILES, "Ada")),
+    "keep_batch": ("tune", "done", lambda store, audit: store.keep_batch(audit, BATCH)),
     "rename": ("own", "done", lambda store, audit: store.rename(audit, "x")),
     "delete": ("own", "done", lambda store, audit: store.delete(audit)),
     "request_cancel": ("own", "queued", lambda store, audit: store.request_cancel(audit)),
@@ -280,7 +282,7 @@ def test_every_public_method_is_walked() -> None:
 def test_what_everybody_may(team: Store, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needs, status, act = WALK[method]
     OTHER.save("table", team.home / "tables" / f"{OTHER.digest}.parquet")
-    for name in ("is_pending", "is_sealed", "load_questions", "save_answers", "load_audit"):
+    for name in ("is_pending", "is_sealed", "load_questions", "save_answers", "load_audit", "append_batch"):
         for module in ("store", "queue"):
             fake = f"cfad_core.runs.{module}.{name}"
             monkeypatch.setattr(fake, lambda *_, **__: SimpleNamespace(name="x"), raising=False)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfad_core.apps.cli.opening import Opened, find_audit, open_audit
+from cfad_core.apps.cli.opening import Opened, find_audit, open_audit, open_store
 from cfad_core.apps.cli.options import Commands, add_table, date_seconds
 from cfad_core.apps.cli.output import TerminalProgress
 from cfad_core.core.errors import CfadError, InvalidConfigError
@@ -111,7 +111,11 @@ def _keep_batch(options: argparse.Namespace, found: Opened, result: AuditResult,
         return
     try:
         before = scored_before(read_history(found.folder), batch)
-        append_batch(found.folder, batch)
+        if found.record is None:
+            append_batch(found.folder, batch)
+        else:
+            with open_store() as store:
+                store.keep_batch(found.record.id, batch)
     except CfadError as error:
         print(f"warning: {error} The scores are written all the same.", file=sys.stderr)
         return
