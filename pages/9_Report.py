@@ -11,6 +11,7 @@ from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.statements_form import edit_statements, with_readable_statements
 from cfad_core.audit.notebook import leading_method
 from cfad_core.audit.result import AuditResult
+from cfad_core.audit.statements import Statements
 from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import label_of
@@ -42,9 +43,10 @@ record, is_readable = with_readable_statements(record)
 form, page = st.columns([2, 3], gap="large")
 with form:
     method = about(record, result)
-    if why := refusal(record, "tune"):
+    statements: Statements | None = record.statements
+    is_saved, why = True, refusal(record, "tune")
+    if why:
         st.caption(f"What people state about the audit is saved with it, and in the report. {why}")
-        statements, is_saved = record.statements, True
     else:
         st.markdown("**What only you can say**")
         statements, is_saved = edit_statements(record, result)

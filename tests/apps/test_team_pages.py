@@ -6,7 +6,9 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -16,7 +18,7 @@ from tests.apps.pages import press, said, visit
 from tests.apps.visitors import Planted, Team, enter, everything, seen_by, turn_to
 
 
-def table(app: AppTest, column: str) -> list[object]:
+def table(app: AppTest, column: str) -> list[Any]:
     """A column of the first table that has it."""
     return next(one.value for one in app.dataframe if column in one.value)[column].tolist()
 
@@ -186,3 +188,16 @@ def test_the_log_is_for_administrators(planted: Planted, team: Team, home: Path)
     assert not [line for line in whole if any(cell in line for cell in cells)]  # nothing of a table, or said about it
     type_in(choose(app, "Who", None), "Audit", "no such audit")
     assert "Nothing was done" in app.info[0].value
+
+
+def test_lists_say_until_when_audits_are_kept(planted: Planted, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFAD_KEEP_DAYS", "30")
+    team.becomes("bob")
+    app = turn_to(enter(), "10_Saved_audits.py")
+    with Store() as store:
+        ends = store.goes_at(store.get(planted.bobs))
+    assert ends is not None
+    until = dict(zip(table(app, "name"), table(app, "kept until"), strict=True))
+    assert pd.isna(until["Bob's in the queue"])
+    assert abs(until["Bob's own"].timestamp() - pd.Timestamp.fromtimestamp(ends).timestamp()) < 1.0
+    assert "Audits are deleted 30 days after they have ended" in said(app)

@@ -11,9 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from cfad_core.apps.dashboard import frame
 from cfad_core.apps.dashboard.glossary import HELP
+from cfad_core.apps.dashboard.moments import moment_columns
 from cfad_core.apps.dashboard.services import store
 from cfad_core.audit.result import AuditResult
-from cfad_core.core.formats import SMALLEST_GROUP, percent, percent_range
+from cfad_core.core.formats import SMALLEST_GROUP, counted, percent, percent_range
 from cfad_core.core.markdown import as_text
 from cfad_core.detectors.registry import METHODS, title_of
 from cfad_core.evaluation.intervals import bounds_name
@@ -34,7 +35,8 @@ def audits_table(
     ----------
     chosen : the id of the one that is chosen at first
     """
-    with_owner = bool(store().viewer.name)
+    seen = store()
+    with_owner, days = bool(seen.viewer.name), seen.keep_days
     rows = [
         {
             "name": record.name,
@@ -43,6 +45,7 @@ def audits_table(
             "status": frame.STATUS_NAMES.get(record.status, record.status),
             "source": record.source,
             "created": datetime.fromtimestamp(record.created),
+            **({} if days is None else {"kept until": _moment(seen.goes_at(record))}),
         }
         for record in records
     ]
@@ -57,9 +60,14 @@ def audits_table(
         key=f"{key}-{chosen}-{hash(tuple(record.id for record in records))}",  # another list, another selection
         column_config={
             **{name: st.column_config.TextColumn(help=text) for name, text in _CHANGES_HELP.items()},
-            "created": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+            **moment_columns("created", "kept until"),
         },
     )
+    if days is not None:
+        st.caption(
+            f"Audits are deleted {counted(days, 'day')} after they have ended, with their signed reports, and tables "
+            "that nothing else needs. Take along what has to last."
+        )
     picked = selection["selection"]["rows"]
     if not picked or picked[0] >= len(records):
         return None
@@ -69,6 +77,10 @@ def audits_table(
         frame.choose_audit(record.id)
         st.switch_page(frame.FINDINGS if record.status == "done" else frame.TRAIN)
     return record
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds)
 
 
 def plain_and_mitigated(methods: Collection[str]) -> list[str]:
