@@ -25,7 +25,7 @@ _LONG = 24  # letters of a word that may be broken anywhere, so that it does not
 
 def html_report(document: Document, *, interactive: bool = True) -> str:
     """The page for the screen; without interactive pictures it is small."""
-    script = _read("report.js")
+    script = report_script()
     allowed = [_digest(script), *([_digest(plotly_code())] if interactive else [])]
     policy = (
         f"default-src 'none'; script-src {' '.join(allowed)}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -85,6 +85,11 @@ def _script_json(text: str) -> Markup:
 
 
 @cache
+def report_script() -> str:
+    """The script inside every report, word for word; a page that shows a report has to allow it."""
+    return _read("report.js")
+
+
 def _read(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 

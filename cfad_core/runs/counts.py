@@ -11,6 +11,7 @@ from typing import Any, get_args
 import sqlalchemy as sa
 
 from cfad_core.core.errors import CfadError
+from cfad_core.runs.database import answering
 from cfad_core.runs.index import Index
 from cfad_core.runs.log import Deed
 from cfad_core.runs.model import AUDITS, REPORTS, Status
@@ -59,12 +60,8 @@ class Counts(Index):
             If not; it says what is wrong.
         """
         self.need_operator()
-        try:
-            with self._engine.connect() as connection:
-                connection.execute(sa.select(AUDITS.c.id).limit(1)).all()
-        except sa.exc.SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-            raise CfadError(f"The database of the store does not answer: {reason}") from error
+        with answering(), self._engine.connect() as connection:
+            connection.execute(sa.select(AUDITS.c.id).limit(1)).all()
         try:
             for folder in ("tables", "audits"):
                 with tempfile.TemporaryFile(dir=self.home / folder, prefix=".health-") as probe:
@@ -73,7 +70,13 @@ class Counts(Index):
             raise CfadError(f"Nothing can be written to the store in '{self.home}': {error.strerror}.") from error
 
     def counts(self) -> StoreCounts:
-        """How many audits there are, how long the queue waits, and how long stages took."""
+        """How many audits there are, how long the queue waits, and how long stages took.
+
+        Raises
+        ------
+        CfadError
+            If the database does not answer.
+        """
         self.need_operator()
         by_status = sa.select(AUDITS.c.status, sa.func.count()).group_by(AUDITS.c.status)
         entered = sa.select(sa.func.max(LOG.c.at)).where(LOG.c.audit == AUDITS.c.id, LOG.c.deed.in_(_INTO_QUEUE))
@@ -83,7 +86,7 @@ class Counts(Index):
         ends = sa.select(REPORTS.c.audit, AUDITS.c.started, REPORTS.c.stage, last)
         ends = ends.join(AUDITS, AUDITS.c.id == REPORTS.c.audit).where(AUDITS.c.status == "done")
         ends = ends.where(AUDITS.c.started.is_not(None)).group_by(REPORTS.c.audit, AUDITS.c.started, REPORTS.c.stage)
-        with self._engine.connect() as connection:
+        with answering(), self._engine.connect() as connection:
             found = {str(status): int(count) for status, count in connection.execute(by_status)}
             oldest = connection.execute(queued).scalar()
             stages = _stages(connection.execute(ends.order_by(REPORTS.c.audit, last)).all())

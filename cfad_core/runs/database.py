@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,22 @@ def connect(url: str, home: Path) -> sa.Engine:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise CfadError(f"Cannot use the database {shown}: {reason}") from error
     return engine
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Say in a sentence that the database does not answer.
+
+    Raises
+    ------
+    CfadError
+        If it does not.
+    """
+    try:
+        yield
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        raise CfadError(f"The database of the store does not answer: {reason}") from error
 
 
 def _shown(url: str) -> str:

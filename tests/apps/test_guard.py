@@ -132,9 +132,15 @@ def test_answers_carry_safety_headers_once(measures: Measures) -> None:
         assert headers["x-content-type-options"] == "nosniff"
         policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
         assert policy["default-src"] == "'self'"
-        assert "unsafe-eval" not in policy["script-src"]
+        assert policy["script-src"] == "'self' blob:"
         assert not [rule for rule in policy.values() if "http" in rule or "*" in rule]
         assert "strict-transport-security" not in headers
+
+
+def test_scripts_inside_pages_run_only_if_they_are_named(measures: Measures) -> None:
+    guarded = Guard(Starlette(), ALONE, measures, scripts=["window.got = 1"])
+    policy = TestClient(guarded).get("/").headers["content-security-policy"]
+    assert policy.endswith("; script-src 'self' blob: 'sha256-vBDwem8uRtZbYyhYJg0QV+b3fxOpEsC1lCk4+20Ocws='")
 
 
 def test_what_came_encrypted_stays_so(measures: Measures) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from cfad_core.apps.dashboard.assets import ASSETS
+from cfad_core.report.html import report_script
 
 # A page that only changes what is behind the ``?`` of its address would take a press of Back for each such change
 ONE_STEP_BACK = """
@@ -29,6 +30,6 @@ def run_script(script: str) -> None:
 
 
 def inline_scripts() -> list[str]:
-    """All scripts that pages have inside, Streamlit's own among them."""
+    """All scripts that pages have inside, Streamlit's own and the one of a report's preview among them."""
     frame = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    return [ONE_STEP_BACK, PRESENT, *re.findall(r"<script>(.*?)</script>", frame, re.DOTALL)]
+    return [ONE_STEP_BACK, PRESENT, report_script(), *re.findall(r"<script>(.*?)</script>", frame, re.DOTALL)]

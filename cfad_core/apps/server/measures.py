@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from sqlalchemy.exc import SQLAlchemyError
 
 from cfad_core.core.errors import CfadError
 from cfad_core.runs.store import Store
@@ -56,7 +55,7 @@ class _OfStore(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             counts = self._store().counts()
-        except (CfadError, SQLAlchemyError):
+        except CfadError:
             yield GaugeMetricFamily("cfad_store_up", "Whether the store answers", 0.0)
             return
         yield GaugeMetricFamily("cfad_store_up", "Whether the store answers", 1.0)

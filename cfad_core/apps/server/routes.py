@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -12,6 +11,7 @@ from starlette.routing import Route
 from cfad_core.apps.server.measures import Measures
 from cfad_core.apps.server.sign_in import SignIn
 from cfad_core.core.errors import CfadError
+from cfad_core.runs.database import answering
 from cfad_core.runs.store import Store
 
 _FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,8 +33,9 @@ def watching_routes(store: Callable[[], Store], measures: Measures, sign_in: Sig
 
     def measured(request: Request) -> Response:
         try:
-            is_known = not sign_in.is_team or _is_known(request, store())
-        except (CfadError, SQLAlchemyError):  # nobody can be recognised
+            with answering():
+                is_known = not sign_in.is_team or _is_known(request, store())
+        except CfadError:  # nobody can be recognised
             return _gone()
         if not is_known:
             words = "Show a token that somebody made on the page Account: Authorization: Bearer cfad_...\n"
