@@ -130,13 +130,14 @@ def _save(disk: Path, folder: Path, scratch: Path, amounts: tuple[int, ...]) -> 
                     refused = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
                 half = sorted(path.name for path in store.folder(audit).glob("*")) if record != "done" else []
                 make_room(disk)
-                status = store.get(audit).status
-                if status != "done":
+                settled = wait_for(store, audit, 300.0)  # once there is room to write down how it ended
+                if settled.status != "done":
                     store.requeue(audit)
                 done = wait_for(store, audit, 300.0)
                 same = done.status == "done" and numbers(done.metrics) == expected
                 found[f"{left} kB left"] = {
-                    "became": record,
+                    "became while it was full": record,
+                    "became then": settled.status + (f": {settled.error}" if settled.error else ""),
                     "another one was refused": refused,
                     "files of what is not done": half,
                     "again, with room": "the same numbers" if same else f"{done.status}: {done.error}",
