@@ -29,7 +29,7 @@ from cfad_core.runs.model import ACTIVE, AUDITS, DRAFTS, ENDED_EARLY, AuditRecor
 from cfad_core.runs.store import Store
 
 SEED = 21_100  # chosen before anything was run
-VICTIMS = ("server", "executor", "child", "worker", "scheduler", "PostgreSQL")
+VICTIMS = ("scheduler", "PostgreSQL", "child", "worker", "server", "executor")
 _SEEDS = (0, 1)  # of the audits: what each comes to is known from an undisturbed run
 _AUDITS = 3  # in the queue in each round
 _LONGEST = 14.0  # seconds from the beginning of a round until something is killed
