@@ -177,7 +177,8 @@ def test_a_table_that_cannot_be_audited_fails_with_its_problems(store: Store, st
     assert [line.split("'")[1] for line in record.error.splitlines()] == ["extra", "name"]
 
 
-def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
+def test_a_dask_worker_that_dies_fails_its_audit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "_RECOVERY", 600.0)  # the cluster says it, however slow this machine is
     with new_cluster() as address, DaskExecutor(store, address):
         audit = put(store, config=endless("autoencoder"))
         until(store, audit, in_stage("autoencoder"))
@@ -194,7 +195,7 @@ def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
 def test_audits_stay_in_the_queue_while_the_cluster_is_away(store: Store) -> None:
     with ExitStack() as cluster:
         address = cluster.enter_context(new_cluster())
-        with DaskExecutor(store, address) as running:
+        with (running := DaskExecutor(store, address)):
             audit = put(store, config=endless("autoencoder"))
             until(store, audit, in_stage("autoencoder"))
             cluster.close()
