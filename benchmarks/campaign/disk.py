@@ -46,7 +46,7 @@ def fill(disk: Path, left: int) -> None:
     """Write until so many kilobytes are left."""
     make_room(disk)
     free = shutil.disk_usage(disk).free - left * 1024
-    with (disk / _FILLER).open("wb") as stream, suppress(OSError):
+    with suppress(OSError), (disk / _FILLER).open("wb") as stream:
         for _ in range(max(0, free) // 4096):
             stream.write(b"\x00" * 4096)
             stream.flush()
@@ -77,7 +77,7 @@ def _server(home: Path, scratch: Path, **settings: str) -> Server:
 
 
 def _upload(disk: Path, folder: Path, scratch: Path, amounts: tuple[int, ...]) -> dict[str, Any]:
-    server, found = _server(folder / "home", scratch, CFAD_WORKERS="1"), {}
+    server, found = _server(folder / "home", scratch, CFAD_WORKERS="1"), dict[str, Any]()
     content = SAMPLE.read_bytes() * 3  # 120 kB or so
     try:
         server.start()
@@ -111,7 +111,7 @@ def _left_soon(home: Path) -> list[str]:
 
 def _save(disk: Path, folder: Path, scratch: Path, amounts: tuple[int, ...]) -> dict[str, Any]:
     """The disk is full when the audit's result is saved; and nothing can be put into a full store."""
-    home, found = folder / "home", {}
+    home, found = folder / "home", dict[str, Any]()
     server = _server(home, scratch, CFAD_WORKERS="1")
     try:
         server.start()
@@ -130,13 +130,14 @@ def _save(disk: Path, folder: Path, scratch: Path, amounts: tuple[int, ...]) -> 
                     refused = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
                 half = sorted(path.name for path in store.folder(audit).glob("*")) if record != "done" else []
                 make_room(disk)
-                status = store.get(audit).status
-                if status != "done":
+                settled = wait_for(store, audit, 300.0)  # once there is room to write down how it ended
+                if settled.status != "done":
                     store.requeue(audit)
                 done = wait_for(store, audit, 300.0)
                 same = done.status == "done" and numbers(done.metrics) == expected
                 found[f"{left} kB left"] = {
-                    "became": record,
+                    "became while it was full": record,
+                    "became then": settled.status + (f": {settled.error}" if settled.error else ""),
                     "another one was refused": refused,
                     "files of what is not done": half,
                     "again, with room": "the same numbers" if same else f"{done.status}: {done.error}",
@@ -162,7 +163,7 @@ def _ended(store: Store, audit: str) -> str:
 
 def _choose_threshold(disk: Path, folder: Path, scratch: Path, amounts: tuple[int, ...]) -> dict[str, Any]:
     """A page changes the index of a store on a full disk."""
-    home, found = folder / "home", {}
+    home, found = folder / "home", dict[str, Any]()
     server = _server(home, scratch, CFAD_WORKERS="1")
     try:
         server.start()
@@ -216,7 +217,7 @@ with sa.create_engine(f"sqlite:///{home}/audits.sqlite").begin() as connection:
 
 def _migrate(disk: Path, folder: Path, scratch: Path, amounts: tuple[int, ...]) -> dict[str, Any]:
     """A store of the first version is opened on a full disk, and then with room."""
-    found = {}
+    found: dict[str, Any] = {}
     for left in amounts:
         home = folder / f"home{left}"
         subprocess.run([sys.executable, "-c", _OLD_STORE, str(home)], check=True, env=environment(), cwd=scratch)

@@ -29,7 +29,7 @@ from cfad_core.runs.model import ACTIVE, AUDITS, DRAFTS, ENDED_EARLY, AuditRecor
 from cfad_core.runs.store import Store
 
 SEED = 21_100  # chosen before anything was run
-VICTIMS = ("server", "executor", "child", "worker", "scheduler", "PostgreSQL")
+VICTIMS = ("scheduler", "PostgreSQL", "child", "worker", "server", "executor")
 _SEEDS = (0, 1)  # of the audits: what each comes to is known from an undisturbed run
 _AUDITS = 3  # in the queue in each round
 _LONGEST = 14.0  # seconds from the beginning of a round until something is killed
@@ -83,10 +83,9 @@ class House:
     def kill(self, victim: str, chance: random.Random) -> str:
         """Kill one; what that was, exactly. It is started again where nothing else does that."""
         if victim == "child":
-            children = [one for one in started() if role(one) == "child" and _is_busy(one)]
-            if not children:
-                return "child: none computed just then"
-            one = chance.choice(sorted(children, key=lambda process: process.pid))
+            one = _computing(chance)
+            if one is None:
+                return "child: none computed"
             with suppress(psutil.Error):
                 one.kill()
             return "child"
@@ -95,7 +94,11 @@ class House:
             time.sleep(chance.uniform(0.0, 5.0))
             self.postgres.start()
             return victim
-        commands = {"executor": self.executor, "scheduler": self.scheduler, "server": self.server}
+        commands: dict[str, Command | Server] = {
+            "executor": self.executor,
+            "scheduler": self.scheduler,
+            "server": self.server,
+        }
         chosen = chance.choice(self.workers) if victim == "worker" else commands[victim]
         chosen.kill()
         time.sleep(chance.uniform(0.0, 3.0))
@@ -110,6 +113,17 @@ class House:
         own = [self.server.process, self.executor.process, self.scheduler.process]
         own += [worker.process for worker in self.workers]
         return {one.pid for one in own if one is not None} | {self.postgres.postmaster.pid}
+
+
+def _computing(chance: random.Random) -> psutil.Process | None:
+    """A process that computes an audit, as soon as there is one."""
+    until = time.monotonic() + 60.0
+    while time.monotonic() < until:
+        children = [one for one in started() if role(one) == "child" and _is_busy(one)]
+        if children:
+            return chance.choice(sorted(children, key=lambda process: process.pid))
+        time.sleep(0.2)
+    return None
 
 
 def _is_busy(process: psutil.Process) -> bool:
@@ -236,7 +250,7 @@ def _fate(store: Store, audit: str, expected: str) -> str:
         return f"{audit} lost"
     if record is None:
         return f"{audit} stuck ({store.get(audit).status}, worker {store.get(audit).worker})"
-    said = record.status
+    said: str = record.status
     if record.status in ENDED_EARLY:
         if not record.error or "Traceback" in record.error:
             return f"{audit} {record.status} without a sentence: {record.error!r}"

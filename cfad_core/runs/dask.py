@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cfad_core.core.errors import CfadError
 from cfad_core.runs.child import Child
 from cfad_core.runs.cluster import connect_cluster
 from cfad_core.runs.executor import Executor, watched, work_on, worker_name
@@ -12,6 +15,8 @@ from cfad_core.runs.model import AuditRecord
 from cfad_core.runs.store import Store
 
 _CLUSTER_DEATH = "The cluster's worker that computed this died, most likely out of memory. Start it again."
+_CLUSTER_LOST = "The connection to the cluster was lost while this audit ran. Start it again."
+_LOOK = 2.0  # seconds between two looks at whether the cluster is there
 
 
 @dataclass(frozen=True)
@@ -25,14 +30,37 @@ class _Task:
 
 
 class DaskExecutor(Executor):
-    """Runs the audits of the queue on a Dask cluster: each thread here watches a task there, one for each worker."""
+    """Runs the audits of the queue on a Dask cluster: each thread here watches a task there, one for each worker.
+
+    While the cluster is away, audits stay in the queue.
+    """
 
     def __init__(self, store: Store, address: str) -> None:
-        self._client = connect_cluster(address)
+        self._address, self._client = address, connect_cluster(address)
+        self._looking, self._looked = threading.Lock(), 0.0
         super().__init__(store, max(1, len(self._client.scheduler_info(n_workers=-1)["workers"])), threads=1)
 
     def _spare(self) -> None:
-        return None
+        """Nothing, for processes start over there; but nothing is taken from the queue while nobody is there."""
+        with self._looking:
+            if time.monotonic() - self._looked > _LOOK:
+                self._find_cluster()
+                self._looked = time.monotonic()
+
+    def _find_cluster(self) -> None:
+        """Connect anew where the connection was lost for good, as after a restart of the scheduler.
+
+        Raises
+        ------
+        CfadError
+            If it is not there.
+        """
+        stream = self._client.scheduler_comm
+        if self._client.status == "connecting":
+            raise CfadError(f"The Dask scheduler at '{self._address}' is away.")
+        if self._client.status != "running" or stream is None or stream.closed():
+            self._client.close()
+            self._client = connect_cluster(self._address)
 
     def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
         task = _Task(str(self.store.home), self.store.url, record.id, str(record.worker))
@@ -40,7 +68,8 @@ class DaskExecutor(Executor):
             try:
                 self._client.submit(_work_on_cluster, task, pure=False).result()
             except Exception as error:
-                _fail_on_cluster(self.store, record.id, str(record.worker), f"{type(error).__name__}: {error}")
+                details = f"{type(error).__name__}: {error}"
+                _fail_on_cluster(self.store, record.id, str(record.worker), details, lost=_is_lost(error))
 
     def close(self) -> None:
         super().close()
@@ -57,8 +86,15 @@ def _work_on_cluster(task: _Task) -> None:
             _fail_on_cluster(store, task.audit, task.sender)
 
 
-def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "") -> None:
+def _is_lost(error: Exception) -> bool:
+    """Whether the cluster was lost rather than a worker of it."""
+    from distributed import CancelledError
+
+    return isinstance(error, CancelledError | OSError)
+
+
+def _fail_on_cluster(store: Store, audit: str, sender: str, details: str = "", *, lost: bool = False) -> None:
     """The worker died that had this run, if it is still this run: its token stays when a worker takes it over."""
     now = str(store.get(audit).worker)
     if now.rpartition("#")[2] == sender.rpartition("#")[2]:
-        store.stop(audit, "failed", _CLUSTER_DEATH, details, worker=now)
+        store.stop(audit, "failed", _CLUSTER_LOST if lost else _CLUSTER_DEATH, details, worker=now)

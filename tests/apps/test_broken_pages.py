@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.errors import StreamlitAPIException
 
-from cfad_core.apps.dashboard import broken, uploads
+from cfad_core.apps.dashboard import uploads
 from cfad_core.apps.dashboard.broken import DISK_FULL, page_broke, sentence
 from cfad_core.core.errors import CfadError
 from tests.apps.browser import PROJECT
@@ -52,7 +52,7 @@ def test_what_is_known_is_a_sentence(error: Exception, words: str) -> None:
 
 def test_what_nobody_foresaw_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     shown, count = Mock(), Mock()
-    monkeypatch.setattr(broken.st, "error", shown)
+    monkeypatch.setattr("streamlit.error", shown)
     assert page_broke(count)(of_database("gone"))
     shown.assert_called_once()
     count.assert_not_called()

@@ -59,11 +59,13 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def new_cluster() -> Iterator[str]:
+def new_cluster(port: int = 0) -> Iterator[str]:
     """A Dask cluster of one worker on this machine; its scheduler's address."""
     from distributed import LocalCluster
 
-    made = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0")  # type: ignore[no-untyped-call]
+    made = LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", scheduler_port=port
+    )
     with made:
         yield made.scheduler_address
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -25,7 +26,7 @@ from cfad_core.audit.run import run_audit
 from cfad_core.core.config import AuditConfig, DiscoveryConfig
 from cfad_core.core.errors import CfadError, InvalidConfigError, InvalidDataError
 from cfad_core.data.tables import Tables
-from cfad_core.runs import executor
+from cfad_core.runs import dask, executor
 from cfad_core.runs.child import Child
 from cfad_core.runs.dask import DaskExecutor
 from cfad_core.runs.executor import Executor, is_alive, wait_for, watched, work_on, worker_name
@@ -176,7 +177,8 @@ def test_a_table_that_cannot_be_audited_fails_with_its_problems(store: Store, st
     assert [line.split("'")[1] for line in record.error.splitlines()] == ["extra", "name"]
 
 
-def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
+def test_a_dask_worker_that_dies_fails_its_audit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "_RECOVERY", 600.0)  # the cluster says it, however slow this machine is
     with new_cluster() as address, DaskExecutor(store, address):
         audit = put(store, config=endless("autoencoder"))
         until(store, audit, in_stage("autoencoder"))
@@ -188,6 +190,24 @@ def test_a_dask_worker_that_dies_fails_its_audit(store: Store) -> None:
         psutil.wait_procs([child], timeout=10.0)
         assert not child.is_running()  # nothing goes on computing
         assert wait_for(store, put(store), WAIT).status == "done"
+
+
+def test_audits_stay_in_the_queue_while_the_cluster_is_away(store: Store) -> None:
+    with ExitStack() as cluster:
+        address = cluster.enter_context(new_cluster())
+        with (running := DaskExecutor(store, address)):
+            audit = put(store, config=endless("autoencoder"))
+            until(store, audit, in_stage("autoencoder"))
+            cluster.close()
+            record = wait_for(store, audit, WAIT)
+            assert (record.status, record.error) == ("failed", dask._CLUSTER_LOST)
+            waits = put(store)
+            with pytest.raises(CfadError):
+                while True:
+                    running._find_cluster()
+            assert store.get(waits).status == "queued"
+            with new_cluster(int(address.rpartition(":")[2])):
+                assert wait_for(store, waits, WAIT).status == "done"
 
 
 def test_an_unreachable_cluster_is_a_clear_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,8 +302,8 @@ def test_a_process_is_known_when_the_clock_is_set(monkeypatch: pytest.MonkeyPatc
         assert other.stdout is not None
         record = Mock(worker=f"{other.stdout.readline().decode().strip()}#1")
         assert is_alive(record) is True
-        for module in (psutil, psutil._psplatform):  # what the system says once its clock was set back by an hour
-            monkeypatch.setattr(module, "boot_time", lambda: before - 3600.0)
+        for name in ("psutil.boot_time", "psutil._psplatform.boot_time"):  # as once the clock was set back by an hour
+            monkeypatch.setattr(name, lambda: before - 3600.0)
         assert is_alive(record) is True
         other.kill()
 
