@@ -52,23 +52,33 @@ KNOWN = st.fixed_dictionaries(
         "unknown": st.none(),
     },
 )
-NEW = st.fixed_dictionaries(
-    {"name": st.sampled_from(["New", " ", "\x01"]), "sensitive": st.lists(COLUMNS | GROUPS, min_size=1, max_size=4)},
-    optional={
-        "label": COLUMNS,
-        "anomaly": WORDS,
-        "ignore": SOME,
-        "score_column": COLUMNS,
-        "methods": st.lists(st.sampled_from(["ae", "pca", "pca-rank", "nothing", ""]), max_size=3),
-        "preset": st.sampled_from(["fast", "paper"]),
-        "subsamples": st.integers(-1, 6),
-        "quantile": st.floats(-0.1, 1.1),
-        "knowledge": KNOWN,
-        "detector": st.fixed_dictionaries({"name": st.sampled_from(["theirs", "ae", ""]), "carried": SOME}),
-        "plan": st.fixed_dictionaries({"by": WORDS}),
-        "header": st.booleans(),
-    },
+USUAL = st.sampled_from(
+    [["group"], ["group", "job"], [{"column": "age", "bands": 3}], [{"column": "age", "cuts": [40]}]]
 )
+OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "name": st.sampled_from(["New", " ", "\x01"]),
+    "sensitive": st.lists(COLUMNS | GROUPS, min_size=1, max_size=4),
+    "label": COLUMNS,
+    "anomaly": WORDS,
+    "ignore": SOME,
+    "score_column": COLUMNS,
+    "methods": st.lists(st.sampled_from(["ae", "pca", "pca-rank", "nothing", ""]), max_size=3),
+    "preset": st.sampled_from(["fast", "paper"]),
+    "subsamples": st.integers(-1, 6),
+    "quantile": st.floats(-0.1, 1.1),
+    "knowledge": KNOWN,
+    "detector": st.fixed_dictionaries({"name": st.sampled_from(["theirs", "ae", ""]), "carried": SOME}),
+    "plan": st.fixed_dictionaries({"by": WORDS}),
+    "header": st.booleans(),
+}
+PLAIN: dict[str, Any] = {"name": "New", "sensitive": ["group"], "label": "fraud", "anomaly": "yes"}
+
+
+@st.composite
+def new_audits(draw: st.DrawFn) -> dict[str, Any]:
+    """One that could be made, with at most two things about it that are anything."""
+    odd = draw(st.lists(st.sampled_from(sorted(OPTIONS)), max_size=2, unique=True))
+    return {**PLAIN, "sensitive": draw(USUAL), **{name: draw(OPTIONS[name]) for name in odd}}
 
 
 def tried(world: World, store: Store, mode: GenerationMode) -> dict[str, int]:
@@ -96,10 +106,10 @@ def made(world: World, store: Store, examples: int) -> dict[str, int]:
     """Ask for audits of a table in whatever roles and settings; how often each status came."""
     store.allowance = Allowance(queued=10**6)
     client, counts = asking(served(store), world.tokens["owner"]), dict[str, int]()
-    table = people(150).to_csv(index=False).encode()
+    table = people(200).to_csv(index=False).encode()
 
     @settings(SETTINGS, max_examples=examples)
-    @given(new=NEW)
+    @given(new=new_audits())
     def ask(new: dict[str, object]) -> None:
         sent = {"table": ("people.csv", table)}
         response = client.post("audits", files=sent, data={"request": json.dumps(new)})
