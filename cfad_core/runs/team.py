@@ -203,7 +203,7 @@ class Team(Index):
 
     def _token_owner(self, owner: str | None) -> Viewer:
         """For whom a token is to act."""
-        if self.viewer.name and self.viewer.via != "page":
+        if self.viewer.via == "api" or (self.viewer.via == "command" and not self.viewer.is_operator):
             raise NotAllowedError("A token makes no tokens; sign in, and make one on the page Account.")
         if not owner:
             return self.viewer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from cfad_core.audit.result import AuditResult
 from cfad_core.core.errors import InvalidArtifactError, InvalidConfigError, InvalidDataError
 from cfad_core.data.tables import Tables
 from cfad_core.runs import team
-from cfad_core.runs.access import OPERATOR, NotAllowedError, Share, Viewer
+from cfad_core.runs.access import OPERATOR, NotAllowedError, Role, Share, Viewer
 from cfad_core.runs.allowance import Allowance, LimitReachedError
 from cfad_core.runs.lanes import Waiting, in_turn
 from cfad_core.runs.log import entry, json_line
@@ -179,6 +180,10 @@ def test_a_stolen_token_makes_no_other(here: Store) -> None:
         with pytest.raises(NotAllowedError, match="A token makes no tokens; sign in"):
             here.seen_by(viewer).make_token("for ever", "auditor", 366)
     assert len(here.tokens()) == 1
+    roles: tuple[Role, ...] = ("auditor", "admin")
+    for role in roles:  # where nobody signs in
+        with pytest.raises(NotAllowedError, match="A token makes no tokens"):
+            here.seen_by(Viewer("", role=role, via="api")).make_token("for ever", "viewer", 366)
 
 
 def test_the_program_makes_tokens_for_people(here: Store) -> None:
@@ -303,6 +308,23 @@ def test_how_many_may_wait(here: Store) -> None:
     limited(here, BO, queued=1).create(TABLES, ROLES, QUICK, name="Another's")
     here.requeue(first)  # the program itself has no limits
     assert here.get(second).status == "queued"
+
+
+def test_limits_hold_for_those_who_are_quick(store: Store) -> None:
+    store.arrive(ADA)
+    ada = limited(store, ADA, queued=2)
+    audits = [ada.plan(TABLES, ROLES, QUICK, name="Mine", by="ada") for _ in range(6)]
+
+    def start(audit: str) -> bool:
+        try:
+            ada.start(audit)
+        except LimitReachedError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as crew:
+        started = list(crew.map(start, audits))
+    assert sum(started) == len(store.find(status="queued")) == 2
 
 
 def test_how_much_may_be_kept(here: Store, result: AuditResult) -> None:
