@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from cfad_core.runs.store import Store
 from tests.apps.browser import Visitor, assert_clean, browser, free_port, served
@@ -55,14 +55,17 @@ def test_an_audit_is_shared_taken_and_looked_up_in_the_log(planted: Planted, hom
                 bob.open(saved)
                 assert "Planted" not in bob.page.inner_text("body")
                 ada.open(saved)
-                assert obstacles(ada) == []
-                ada.page.get_by_role("combobox", name="Name").fill("bob")
+                ada.page.get_by_role("combobox", name="Name").click()
+                ada.page.keyboard.type("bob")
+                ada.page.get_by_role("option").filter(has_text="bob").wait_for()
                 ada.page.keyboard.press("Enter")
-                ada.wait_idle()
+                expect(ada.page.get_by_role("button", name="Share", exact=True)).to_be_enabled(timeout=30_000)
                 ada.click("Share")
                 ada.wait_text("Shared with bob, to read.")
+                ada.wait_idle()
+                assert obstacles(ada) == []
                 bob.open(saved)
-                bob.wait_text("It belongs to ada. Only who made this audit, and")
+                bob.wait_text("It belongs to ada. Only who made this audit may do this.")
                 addresses = {take(ada), take(bob)}
                 assert len(addresses) == 2  # of the same content
                 assert [status(one) for one in addresses] == [200, 200]
