@@ -24,6 +24,7 @@ from cfad_core.runs.executor import wait_for
 from cfad_core.runs.store import Store
 
 BROWSERS, TOGETHER = 20, 5  # windows, and windows of one browser
+_ROWS = 8_000  # of the audit that is looked at: each step of the slider flags some more people
 BAR = 500.0  # milliseconds that a move of the slider may take, by the median
 
 
@@ -61,10 +62,11 @@ class Processors:
 
 
 def _kind(process: psutil.Process) -> str:
-    name = process.name()
-    if "chrom" in name or name == "node":
+    words = " ".join(process.cmdline())
+    if any(part in words for part in ("chrom", "playwright", "benchmarks.campaign.visitors")):
         return "browsers"
-    return "browsers" if "benchmarks.campaign.visitors" in " ".join(process.cmdline()) else role(process)
+    found = role(process)
+    return found if found in ("server", "child", "reader") else "others"
 
 
 def run(scratch: Path, size: int = 10) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def run(scratch: Path, size: int = 10) -> dict[str, Any]:
     files = scratch / "files"
     files.mkdir(parents=True)
     with serving(server), Store(home) as store:
-        audit = put(store, "Looked at")
+        audit = put(store, "Looked at", rows=_ROWS)
         wait_for(store, audit, 600.0)
         processors, over = Processors(), threading.Event()
         jobs = threading.Thread(target=_keep_running, args=(store, over), daemon=True)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from cfad_core.core.config import AskedDetector, AuditConfig, preset
 from cfad_core.data.roles import ColumnRoles
+from cfad_core.data.sets.sample import generate_sample
 from cfad_core.data.tables import Tables
 from cfad_core.runs.store import Store
 
@@ -29,12 +30,13 @@ def config(seed: int = 0, subsamples: int = 20) -> AuditConfig:
     return preset("fast", seed=seed, subsamples=subsamples)
 
 
-def put(store: Store, name: str, seed: int = 0, *, is_asked: bool = False) -> str:
-    """Put one into the queue; its id."""
+def put(store: Store, name: str, seed: int = 0, *, is_asked: bool = False, rows: int | None = None) -> str:
+    """Put one into the queue; its id. With ``rows``, so many such people are drawn."""
     settings = config(seed)
     if is_asked:
         settings = settings.replace(asked=AskedDetector("mine"))
-    return store.create(Tables.of(sample()), ROLES, settings, name=name, source="sample.csv")
+    people = sample() if rows is None else generate_sample(seed, rows)
+    return store.create(Tables.of(people), ROLES, settings, name=name, source="sample.csv")
 
 
 def numbers(metrics: Any) -> str:
