@@ -333,6 +333,7 @@ def test_groups_of_zeros_and_ones_are_named(home: Path) -> None:
     table = people(300).assign(black=[0, 0, 1] * 100).drop(columns="group")
     app = bring_table(visit("1_Data.py"), "people.csv", table.to_csv(index=False).encode())
     assert {"black = 1", "black = 0"} <= {tile.label.replace("\\", "") for tile in app.metric}
+    assert [box.options for box in app.selectbox if box.label == "Compare"] == [["black = 0", "black = 1"]]
     for _ in range(2):
         press(app, "Continue")
         (attribute,) = app.session_state["draft"].roles.attributes

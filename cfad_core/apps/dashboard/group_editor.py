@@ -13,6 +13,7 @@ import streamlit as st
 
 from cfad_core.core.markdown import as_text
 from cfad_core.data.attributes import MAX_BANDS, Attribute, attribute_findings, settle
+from cfad_core.data.group_names import group_name
 from cfad_core.data.groups import OUTSIDE, band_names
 from cfad_core.data.kinds import kind_of
 from cfad_core.data.tables import Tables
@@ -180,7 +181,11 @@ def cuts_in(text: str) -> tuple[float, ...]:
 def _choose_values(name: str, values: list[str], begin: tuple[str, ...] | None, way: str, key: str) -> Attribute:
     """The two values to compare, or one against all others."""
     first = values.index(begin[0]) if begin and begin[0] in values else 0
-    one = st.selectbox("Compare", values, index=first, key=f"a-{key}")
+
+    def called(value: str) -> str:
+        return value if value == ALL_OTHERS else group_name(name, value)
+
+    one = st.selectbox("Compare", values, index=first, format_func=called, key=f"a-{key}")
     if way == ONE:
         return Attribute(name, groups=(one,))
     others = [*(value for value in values if value != one), ALL_OTHERS]
@@ -190,7 +195,7 @@ def _choose_values(name: str, values: list[str], begin: tuple[str, ...] | None, 
             second = ALL_OTHERS
         elif begin[1] in others:
             second = begin[1]
-    two = st.selectbox("with", others, index=others.index(second), key=f"b-{key}-{one}")
+    two = st.selectbox("with", others, index=others.index(second), format_func=called, key=f"b-{key}-{one}")
     return Attribute(name, groups=(one,) if two == ALL_OTHERS else (one, two))
 
 
