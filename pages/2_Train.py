@@ -12,6 +12,7 @@ from cfad_core.apps.dashboard.progress import finished_view, watch
 from cfad_core.apps.dashboard.rights import no_making, refusals_in_words
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.settings import settings
+from cfad_core.apps.dashboard.site import begin_at_top
 from cfad_core.apps.dashboard.state import draft, forget_in_store, is_kept
 from cfad_core.apps.dashboard.waiting import answer_again, show_waiting
 from cfad_core.core.markdown import as_text
@@ -26,6 +27,7 @@ if audit is not None:
     if record.status == "planned":
         start_planned(record)
     elif record.status in ("queued", "running"):
+        begin_at_top(record.id)
         watch(record.id)
     elif record.status == "waiting":
         show_waiting(record)

@@ -7,6 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 import streamlit as st
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_cache import populate_hash_if_needed
 
 from cfad_core.apps.dashboard import services
 from cfad_core.runs.executor import Executor
@@ -26,3 +28,12 @@ def test_the_store_is_closed_after_whoever_works_for_it(
     services.store()
     st.cache_resource.clear()
     assert ended == (["work", "store"] if workers == "1" else ["store"])
+
+
+def test_no_browser_is_expected_to_remember_a_message() -> None:
+    """Browsers forget them when pages change quickly, and then show a connection error."""
+    message = ForwardMsg()
+    message.delta.new_element.markdown.body = "x" * 1_000_000
+    populate_hash_if_needed(message)
+    assert message.hash
+    assert not message.metadata.cacheable

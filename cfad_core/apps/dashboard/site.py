@@ -62,6 +62,14 @@ CLOSER = (GRAPH, PEOPLE, DENSITIES, GROUPS, METHODS_PAGE, PRESENT)
 MAKING = (DATA, TRAIN)  # steps of those who may make audits
 SERVER = (ACCOUNT, LOG)
 
+# A page that comes to show something else stays where it was scrolled to
+_FROM_THE_TOP = """<script>
+if (window.cfadShown !== "{shown}") {{
+  window.cfadShown = "{shown}";
+  document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+}}
+</script>"""
+
 
 def open_page(title: str) -> None:
     """First call of every page: everything that is around it, and its heading."""
@@ -96,6 +104,11 @@ def address() -> dict[str, str]:
     """What links to other pages carry: the audit that this one is about."""
     audit = st.query_params.get("audit") or st.session_state.get("audit")
     return {"audit": audit} if audit else {}
+
+
+def begin_at_top(shown: str) -> None:
+    """Scroll up, once, as the page shows something else now: the audit of that id that was just started on it."""
+    st.html(_FROM_THE_TOP.format(shown=shown), unsafe_allow_javascript=True)
 
 
 def _sidebar() -> None:
