@@ -67,7 +67,9 @@ def start_from_upload(visitor: Visitor, path: Path) -> None:
     visitor.wait_idle()
     visitor.click("Start the audit")
     visitor.wait_text("You can leave this page")
-    assert visitor.page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") == 0  # the progress is in sight
+    assert (
+        visitor.page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") == 0
+    )  # the progress is in sight
 
 
 def test_the_main_journey_takes_ten_clicks_at_most(visitor: Visitor, home: Path) -> None:
