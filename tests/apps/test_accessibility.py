@@ -30,7 +30,10 @@ FITS = """() => {
     const main = document.querySelector('[data-testid=stMain]');
     return main.scrollWidth <= main.clientWidth;
 }"""
-
+UNDER_THE_BAR = """() => {
+    const bar = document.querySelector('[data-testid=stHeader]')?.getBoundingClientRect();
+    return bar !== undefined && document.querySelector('h1').getBoundingClientRect().top < bar.bottom;
+}"""
 # Words of charts are out of axe's sight: those whose colour has less than 4.5:1 to the page's (WCAG 2, level AA)
 FAINT = """() => {
     const parts = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255);
@@ -115,6 +118,7 @@ def test_no_page_keeps_anybody_out(chromium: Browser, audited: tuple[str, str]) 
             page.set_viewport_size(PHONE)
             with named(f"{title} is wider than a phone"):  # charts take their new width a moment after the page has
                 page.wait_for_function(FITS, timeout=SECONDS * 1000)
+            assert page.evaluate(UNDER_THE_BAR) is False, title
         assert_clean(visitor)
     assert {title: what for title, what in found.items() if what} == {}
 
