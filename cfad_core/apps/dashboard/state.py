@@ -11,13 +11,13 @@ from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
-from sqlalchemy.exc import SQLAlchemyError
 
 from cfad_core.apps.dashboard.services import store
 from cfad_core.core.errors import CfadError
 from cfad_core.core.settings import from_plain
 from cfad_core.data.roles import ColumnRoles
 from cfad_core.data.tables import Tables
+from cfad_core.runs.outages import STORE_ERRORS
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ def keep_in_store(new: Draft) -> None:
     name, kept = st.session_state.get(_KEPT, (None, None))
     if mark == kept:
         return
-    with suppress(CfadError, OSError, SQLAlchemyError):
+    with suppress(CfadError, *STORE_ERRORS):
         st.session_state[_KEPT] = (store().keep_draft(new.tables, content, name), mark)
 
 

@@ -35,23 +35,9 @@ def audits_table(
     ----------
     chosen : the id of the one that is chosen at first
     """
-    seen = store()
-    with_owner, days = bool(seen.viewer.name), seen.keep_days
-    rows = [
-        {
-            "name": record.name,
-            **({"owner": record.owner or "this server"} if with_owner else {}),
-            **_changes(record),
-            "status": frame.STATUS_NAMES.get(record.status, record.status),
-            "source": record.source,
-            "created": datetime.fromtimestamp(record.created),
-            **({} if days is None else {"kept until": _moment(seen.goes_at(record))}),
-        }
-        for record in records
-    ]
     first = [place for place, record in enumerate(records) if record.id == chosen]
     selection = st.dataframe(
-        pd.DataFrame(rows),
+        pd.DataFrame(_rows(records)),
         hide_index=True,
         width="stretch",
         on_select="rerun",
@@ -63,7 +49,7 @@ def audits_table(
             **moment_columns("created", "kept until"),
         },
     )
-    if days is not None:
+    if (days := store().keep_days) is not None:
         st.caption(
             f"Audits are deleted {counted(days, 'day')} after they have ended, with their signed reports, and tables "
             "that nothing else needs. Take along what has to last."
@@ -77,6 +63,24 @@ def audits_table(
         frame.choose_audit(record.id)
         st.switch_page(frame.FINDINGS if record.status == "done" else frame.TRAIN)
     return record
+
+
+def _rows(records: Sequence[AuditRecord]) -> list[dict[str, object]]:
+    """What the list says of each audit."""
+    seen = store()
+    with_owner, days = bool(seen.viewer.name), seen.keep_days
+    return [
+        {
+            "name": record.name,
+            **({"owner": record.owner or "this server"} if with_owner else {}),
+            **_changes(record),
+            "status": frame.STATUS_NAMES.get(record.status, record.status),
+            "source": record.source,
+            "created": datetime.fromtimestamp(record.created),
+            **({} if days is None else {"kept until": _moment(seen.goes_at(record))}),
+        }
+        for record in records
+    ]
 
 
 def _moment(seconds: float | None) -> datetime | None:

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from cfad_core.apps.dashboard.broken import DISK_FULL, is_disk_full
+from cfad_core.apps.dashboard.broken import DISK_FULL
 from cfad_core.apps.dashboard.services import reader, uploads_folder
 from cfad_core.apps.dashboard.state import Draft, draft, drop_draft, keep
 from cfad_core.core.errors import InvalidDataError
@@ -25,6 +25,7 @@ from cfad_core.core.progress import Progress
 from cfad_core.data.first_lines import FirstLines
 from cfad_core.data.readers import SUFFIXES
 from cfad_core.data.tables import MappedTable
+from cfad_core.runs.outages import outage
 from cfad_core.runs.reading import FileRead
 from cfad_core.runs.scratch import Scratch
 
@@ -169,7 +170,7 @@ def _taken(file: UploadedFile) -> Upload:
         return _take(file)
     except OSError as error:
         _drop(file)
-        problem = DISK_FULL if is_disk_full(error) else f"The file could not be kept here: {error.strerror}."
+        problem = DISK_FULL if outage(error) == "full" else f"The file could not be kept here: {error.strerror}."
         return Upload(uploads_folder() / "gone", file.name, file.size, is_read=True, problem=problem)
 
 
