@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -198,6 +197,6 @@ def test_lists_say_until_when_audits_are_kept(planted: Planted, team: Team, monk
     with Store() as store:
         ends = store.goes_at(store.get(planted.bobs))
     assert ends is not None
-    shown = zip(table(app, "name"), pd.Series(table(app, "kept until")).astype(str), strict=True)
-    assert dict(shown) == {"Bob's in the queue": "NaT", "Bob's own": str(datetime.fromtimestamp(ends))}
+    shown = dict(zip(table(app, "name"), map(str, table(app, "kept until")), strict=True))
+    assert shown == {"Bob's in the queue": "NaT", "Bob's own": str(datetime.fromtimestamp(ends))}
     assert "Audits are deleted 30 days after they have ended" in said(app)
