@@ -126,8 +126,10 @@ def _share(ratio: float, interval: Interval | None) -> str:
         return f"{_about(rounded_percent(ratio), ratio)} of people"
     if interval.high < _HARDLY:
         return "under 0.1 % of people"
-    narrow = interval.high - interval.low < _NARROW
-    text, ends = percent(ratio, 1) if narrow else rounded_percent(ratio), _ends(interval.low, interval.high)
+    low, high = interval.low, interval.high
+    looks_like_an_end = any(rounded_percent(end) == rounded_percent(ratio) and end != ratio for end in (low, high))
+    exactly = high - low < _NARROW or looks_like_an_end
+    text, ends = percent(ratio, 1) if exactly else rounded_percent(ratio), _ends(low, high, exactly=exactly)
     return f"{_about(text, ratio)} of people ({'by all models' if ends == text else ends})"
 
 

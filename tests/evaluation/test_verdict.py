@@ -62,6 +62,8 @@ HOW_MANY: list[tuple[dict[str, Any], str]] = [
     (between(0.06, 0.03, 0.09), case("About 6 % of people (3 % to 9 %)", "about 1 in 17")),
     # narrow intervals have a digit more, and small shares
     (between(0.0442, 0.0389, 0.0511), case("About 4.4 % of people (3.9 % to 5.1 %)", "about 1 in 23")),
+    # and those where a whole percent would look like an end
+    (between(0.046, 0.034, 0.054), case("About 4.6 % of people (3.4 % to 5.4 %)", "about 1 in 22")),
     (between(0.012, 0.006, 0.05), case("About 1.2 % of people (0.6 % to 5 %)", "about 1 in 83")),
     (between(0.05, 0.004, 0.09), case("About 5 % of people (0.4 % to 9 %)", "about 1 in 20")),
     (between(0.0452, 0.0451, 0.0454), case("About 4.5 % of people (by all models)", "about 1 in 22")),
