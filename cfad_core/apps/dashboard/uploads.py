@@ -28,7 +28,6 @@ from cfad_core.data.tables import MappedTable
 from cfad_core.runs.outages import outage
 from cfad_core.runs.reading import FileRead
 from cfad_core.runs.scratch import Scratch
-from cfad_core.runs.troubles import is_disk_full
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
