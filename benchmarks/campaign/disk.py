@@ -192,9 +192,10 @@ def _choose_threshold(disk: Path, folder: Path, scratch: Path, amounts: tuple[in
 
 
 _OLD_STORE = """
-import sys
+import json, sys
 from pathlib import Path
 import sqlalchemy as sa
+from benchmarks.campaign.small import ROLES, config as settings
 from alembic import command
 from alembic.config import Config
 from cfad_core.runs.database import MIGRATIONS
@@ -206,8 +207,8 @@ with sa.create_engine(f"sqlite:///{home}/audits.sqlite").begin() as connection:
     config.attributes["connection"] = connection
     command.upgrade(config, "0001")
     row = dict(id="a", name="A", owner="", note="", source="", created=1.0, status="failed", stage="", progress=0.0,
-        cancel_requested=False, data_digest="d", tables="{}", roles="{}", config="{}", error="e", details="",
-        schema_version=5)
+        cancel_requested=False, data_digest="d", tables="{}", roles=json.dumps(ROLES.to_dict()),
+        config=json.dumps(settings().to_dict()), error="e", details="", schema_version=5)
     for k in range(300):
         names = ", ".join(row); marks = ", ".join(f":{name}" for name in row)
         connection.execute(sa.text(f"INSERT INTO audits ({names}) VALUES ({marks})"),

@@ -47,6 +47,7 @@ class House:
     executor: Command = field(init=False)
     scheduler: Command = field(init=False)
     workers: list[Command] = field(init=False)
+    victim: Command | Server | None = None  # what is started again by whoever killed it
 
     def __post_init__(self) -> None:
         home, temporary = self.scratch / "home", self.scratch / "tmp"
@@ -63,6 +64,13 @@ class House:
         self.workers = [Command((*worker, *more), self.scratch / f"worker{k}.log", shared) for k in range(2)]
         of_dask = {**shared, "CFAD_DASK_SCHEDULER": f"tcp://{address}"}
         self.executor = Command(("benchmarks.campaign.executor",), self.scratch / "executor.log", of_dask)
+
+    def look_after(self, over: threading.Event) -> None:
+        """Start again what ended by itself, as a service manager does: workers whose scheduler is another one, say."""
+        while not over.wait(1.0):
+            for one in (self.executor, self.scheduler, *self.workers):
+                if one.process is not None and one.process.poll() is not None and one is not self.victim:
+                    one.start()
 
     def open(self) -> Store:
         """Start everything; the store, as the campaign sees it."""
@@ -100,12 +108,14 @@ class House:
             "server": self.server,
         }
         chosen = chance.choice(self.workers) if victim == "worker" else commands[victim]
+        self.victim = chosen
         chosen.kill()
         time.sleep(chance.uniform(0.0, 3.0))
         if isinstance(chosen, Server):
             chosen.start(wait=False)
         else:
             chosen.start()
+        self.victim = None
         return victim
 
     def mains(self) -> set[int]:
@@ -165,8 +175,11 @@ class Watch:
 def run(scratch: Path, size: int = 50, seed: int = SEED) -> dict[str, Any]:
     """Kill ``size`` times, victims in turn."""
     house, chance, rounds = House(scratch), random.Random(seed), list[dict[str, Any]]()
+    over = threading.Event()
+    manager = threading.Thread(target=house.look_after, args=(over,), daemon=True)
     try:
         store = house.open()
+        manager.start()
         expected = {number: _undisturbed(store, number) for number in _SEEDS}
         watch = Watch(house)
         for number in range(size):
@@ -178,6 +191,7 @@ def run(scratch: Path, size: int = 50, seed: int = SEED) -> dict[str, Any]:
         stray = _stray(house, store)
         store.close()
     finally:
+        over.set()
         house.close()
     count = sum(len(one["audits"]) for one in rounds)
     return {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cfad_core.core.errors import CfadError
 from cfad_core.runs.child import Child
@@ -61,15 +63,30 @@ class DaskExecutor(Executor):
         if self._client.status != "running" or stream is None or stream.closed():
             self._client.close()
             self._client = connect_cluster(self._address)
+        if not self._client.scheduler_info(n_workers=-1)["workers"]:
+            raise CfadError(f"The Dask cluster at '{self._address}' has no workers.")
 
     def _run(self, record: AuditRecord, spare: Child | None) -> None:  # noqa: ARG002 - processes start over there
         task = _Task(str(self.store.home), self.store.url, record.id, str(record.worker))
         with watched(record):  # until a worker of the cluster has it
             try:
-                self._client.submit(_work_on_cluster, task, pure=False).result()
+                self._wait(self._client.submit(_work_on_cluster, task, pure=False), record)
             except Exception as error:
                 details = f"{type(error).__name__}: {error}"
                 _fail_on_cluster(self.store, record.id, str(record.worker), details, lost=_is_lost(error))
+
+    def _wait(self, future: Any, record: AuditRecord) -> None:
+        """Wait until the task is done; until a worker of the cluster has it, it lives and is cancelled here."""
+        while not future.done():
+            with suppress(Exception):  # the store cannot be reached just now
+                is_ours = self.store.get(record.id).worker == record.worker
+                if is_ours and self.store.beat(record.id, record.worker):
+                    self.store.stop(record.id, "cancelled", worker=record.worker)
+                    future.cancel()
+                    return
+            with suppress(TimeoutError):
+                future.result(timeout=_LOOK)
+        future.result()
 
     def close(self) -> None:
         super().close()

@@ -13,9 +13,11 @@ import pytest
 import sqlalchemy as sa
 from streamlit.errors import StreamlitAPIException
 
+from cfad_core.apps.cli import main
 from cfad_core.apps.dashboard import uploads
 from cfad_core.apps.dashboard.broken import DISK_FULL, page_broke, sentence
 from cfad_core.core.errors import CfadError
+from cfad_core.runs.store import Store
 from tests.apps.browser import PROJECT
 from tests.apps.pages import people, press, said, visit
 from tests.apps.test_data_page import bring_table, files_left
@@ -118,3 +120,12 @@ def test_what_was_uploaded_is_let_go_of(home: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(uploads, "_take", Mock(side_effect=NO_ROOM))
     bring_table(visit("1_Data.py"), "people.csv", b"a,b\n1,2\n")
     dropped.assert_called_once()
+
+
+def test_a_command_says_it_too(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(Store, "find", Mock(side_effect=of_database("database or disk is full")))
+    assert main(["audits", "list"]) == 2
+    assert capsys.readouterr().err == "error: The store cannot be used: database or disk is full\n"
+    monkeypatch.setattr(Store, "find", Mock(side_effect=KeyError("a mistake of ours")))
+    with pytest.raises(KeyError):
+        main(["audits", "list"])

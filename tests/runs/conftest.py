@@ -59,12 +59,12 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def new_cluster(port: int = 0) -> Iterator[str]:
-    """A Dask cluster of one worker on this machine; its scheduler's address."""
+def new_cluster(port: int = 0, workers: int = 1) -> Iterator[str]:
+    """A Dask cluster on this machine; its scheduler's address."""
     from distributed import LocalCluster
 
     made = LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", scheduler_port=port
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", scheduler_port=port
     )
     with made:
         yield made.scheduler_address

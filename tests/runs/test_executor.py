@@ -210,6 +210,17 @@ def test_audits_stay_in_the_queue_while_the_cluster_is_away(store: Store) -> Non
                 assert wait_for(store, waits, WAIT).status == "done"
 
 
+def test_a_cluster_without_workers_takes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with new_cluster(workers=0) as address, (running := DaskExecutor(store, address)):
+        with pytest.raises(CfadError, match="has no workers"):
+            running._find_cluster()
+        monkeypatch.setattr(running, "_find_cluster", lambda: None)  # the last worker went a moment later
+        audit = put(store)
+        until(store, audit, lambda record: record.status == "running")
+        store.request_cancel(audit)
+        assert wait_for(store, audit, WAIT).status == "cancelled"
+
+
 def test_an_unreachable_cluster_is_a_clear_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFAD_DASK_SCHEDULER", "tcp://127.0.0.1:1")
     with pytest.raises(CfadError, match="Cannot reach the Dask scheduler at 'tcp://127.0.0.1:1'"):

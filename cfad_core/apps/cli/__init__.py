@@ -71,6 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in str(error).splitlines() or [type(error).__name__]:
             print(f"error: {line}", file=sys.stderr)
         return _USAGE_ERROR
+    except Exception as error:
+        if not hasattr(error, "connection_invalidated"):  # it is not of the database, which few commands load
+            raise
+        print(
+            f"error: The store cannot be used: {str(getattr(error, 'orig', error)).partition(chr(10))[0]}",
+            file=sys.stderr,
+        )
+        return _USAGE_ERROR
     return code or 0
 
 
