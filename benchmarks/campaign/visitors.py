@@ -109,7 +109,8 @@ class Person:
         await asyncio.sleep(float(self.chance.uniform(*_THINKS)))
 
     async def live(self, does: Callable[[Person], Awaitable[None]]) -> None:
-        """Do one thing until the time is over."""
+        """Do one thing until the time is over; people come one after the other."""
+        await asyncio.sleep(2.0 * self.number)
         while not self.is_over:
             try:
                 await does(self)
