@@ -25,14 +25,16 @@ from tests.apps.browser import Visitor, app, browser  # noqa: E402
 
 QUIET = 0.3  # seconds in which nothing may move; not part of what is reported
 LAST = ("Present",)  # no sidebar leads on
-PAGES = [place.title for place in PLACES.values() if place.title not in ("Home", *LAST)]
+PAGES = [
+    place.alone or place.title for place in PLACES.values() if place.title not in ("Home", *LAST)
+]  # nobody signs in
 MAIN = "[data-testid=stMain]"
-PRESSED = {  # by page, what is pressed there
-    "Counterfactuals": "button:has-text('Next →')",
-    "Causal graph": "[data-testid=stCheckbox]:has-text('Only paths') label",
-    "Methods": "[data-testid=stCheckbox] label",
+PRESSED = {  # by page, what is changed there, and the key
+    "Counterfactuals": ("button:has-text('Next →')", "Enter"),
+    "Causal graph": ("[data-testid=stCheckbox]:has-text('Only paths') input", "Space"),
+    "Methods": ("[data-testid=stCheckbox] input", "Space"),
 }
-CHANGED = (  # elsewhere: what is looked for in turn, and the key that changes it
+CHANGED = (  # elsewhere: what is looked for in turn, and its key
     ("input[type=range]", "ArrowLeft"),
     ("[role=radio]:not([aria-checked=true]):not([disabled])", "Space"),
     ("input[type=checkbox]:not([disabled])", "Space"),
@@ -64,7 +66,7 @@ def measure(visitor: Visitor, audit: str, repeats: int) -> None:
             visitor.go("Home")
             visitor.wait_idle()
             again.append(opened(visitor, page))
-            answers.append(answered(visitor, PRESSED.get(page)))
+            answers.append(answered(visitor, page))
         start = time.perf_counter()
         visitor.page.reload()
         visitor.page.wait_for_function("title => document.title === title", arg=f"{page} · CFAD")
@@ -89,13 +91,9 @@ def settled(visitor: Visitor, start: float) -> float:
     return time.perf_counter() - start - QUIET
 
 
-def answered(visitor: Visitor, pressed: str | None) -> float | None:
-    """Seconds that the page takes to answer what is pressed, or else the first thing that a key can change; or None."""
-    if pressed is not None:
-        start = time.perf_counter()
-        visitor.page.locator(f"{MAIN} {pressed}").first.click()
-        return settled(visitor, start)
-    for selector, key in CHANGED:
+def answered(visitor: Visitor, page: str) -> float | None:
+    """Seconds from the press of a key until the page has answered; None where no key changes anything."""
+    for selector, key in [PRESSED[page]] if page in PRESSED else CHANGED:
         found: Locator = visitor.page.locator(f"{MAIN} {selector}")
         if found.count():
             found.first.focus()

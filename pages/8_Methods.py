@@ -35,7 +35,13 @@ from cfad_core.runs.model import AuditRecord
 def this_audit(record: AuditRecord, result: AuditResult) -> None:
     """The ticked methods on this table; others can be added."""
     st.caption("Methods to show. Those that this audit did not run can be added below.")
-    seen = choose_view(record, result)
+    ticked_methods(record, result, choose_view(record, result))
+    more_methods(record, result)
+
+
+@st.fragment  # a tick runs nothing else on this page
+def ticked_methods(record: AuditRecord, result: AuditResult, seen: AuditResult) -> None:
+    """What they came to, side by side."""
     ticked = tick_methods(list(result.scores), result.scores, lambda method: f"show-{record.id}-{method}")
     if not ticked:
         st.info("Tick a method.")
@@ -52,7 +58,6 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
         show_chart(tradeoff_figure(lines, with_labels=with_labels), "methods-tradeoff", TRADEOFF)
         better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
         st.caption(f"Each point is a threshold; marks: the paper's. {better} Those that flag too many are left out.")
-    more_methods(record, result)
 
 
 def more_methods(record: AuditRecord, result: AuditResult) -> None:

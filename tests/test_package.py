@@ -18,11 +18,13 @@ from cfad_core.core.site import ENTRY
 ROOT = Path(__file__).resolve().parent.parent
 SITE = "cfad_core/site"
 USE = """
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 from cfad_core.apps import cli
 from cfad_core.apps.dashboard.assets import ASSETS
 
 assert cli.main(["inspect", str(ASSETS / "sample.csv")]) == 0
+config.set_option("server.address", "localhost")  # as the commands that serve pages do; else nobody is let in
 app = AppTest.from_file(str(ASSETS.parent / "app.py"), default_timeout=60).run()
 assert not app.exception, app.exception
 print(app.title[0].value)

@@ -115,18 +115,18 @@ def column_findings(cells: pd.Series[Any]) -> list[Finding]:
     if missing == n:
         return [Finding("all-missing", "error", f"Column '{name}' has no values at all.", "Ignore it.", name, n)]
     if n - missing < _MIN_KNOWN:
-        message = f"Column '{name}' has values in {n - missing} of {n} rows only; at least {_MIN_KNOWN} are needed."
+        message = f"Column '{name}' has values in {n - missing:,} of {n:,} rows only; at least {_MIN_KNOWN} are needed."
         return [Finding("nearly-empty", "error", message, "Ignore it.", name, missing)]
     kind = kind_named(kind_of(cells))
     findings = _category_findings(cells, name) if kind.name == "category" else []
     if count := int(kind.too_large(cells).sum()):
-        message = f"Column '{name}' has {count} infinite {_cells(count)}."
+        message = f"Column '{name}' has {count:,} infinite {_cells(count)}."
         findings.append(Finding("infinite", "error", message, "Correct them, or ignore the column.", name, count))
     if not missing and bool((cells == cells.iloc[0]).all()):
         message = f"Column '{name}' never changes, so it says nothing about anybody."
         findings.append(Finding("constant", "warning", message, "Ignore it.", name, n))
     if missing:
-        message = f"Column '{name}' has {missing} missing {_cells(missing)} of {n}; they {kind.missing}."
+        message = f"Column '{name}' has {missing:,} missing {_cells(missing)} of {n:,}; they {kind.missing}."
         remedy = "Consider ignoring the column." if missing > _MOSTLY_MISSING * n else ""
         findings.append(Finding("missing", "warning", message, remedy, name, missing))
     return findings
@@ -139,7 +139,7 @@ def _category_findings(cells: pd.Series[Any], name: str) -> list[Finding]:
     count, known = int(text.sum()), int(cells.notna().sum())
     if 0 < count <= (1.0 - _MOSTLY_NUMBERS) * known:
         message = (
-            f"Column '{name}' holds numbers, but text in {count} {_cells(count)}, such as '{cells[text].iloc[0]}'."
+            f"Column '{name}' holds numbers, but text in {count:,} {_cells(count)}, such as '{cells[text].iloc[0]}'."
         )
         return [Finding("mixed", "error", message, "Correct them, or ignore the column.", name, count)]
     distinct = cells.nunique()
@@ -200,14 +200,14 @@ def _size_findings(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
                 remedy = "Add more rows, or compare larger groups."
                 findings.append(Finding("small-group", "error", message, remedy, groups.column, rows))
             elif rows < _SMALL_GROUP * total:
-                message = f"Group '{group}' of '{groups.column}' has {rows} of {total} rows: few to learn from."
+                message = f"Group '{group}' of '{groups.column}' has {rows:,} of {total:,} rows: few to learn from."
                 findings.append(Finding("small-group", "warning", message, "", groups.column, rows))
     if total < MIN_TRAINING_ROWS:
         which = "two groups" if [len(groups.names) for groups in roles.groupings] == [2] else "groups"
         message = f"There are {total} rows in the {which}; at least {MIN_TRAINING_ROWS} are needed."
         findings.append(Finding("few-rows", "error", message, "Add more rows.", count=total))
     elif total < _FEW_ROWS:
-        message = f"{total} rows are few: the learned graph, and all that rests on it, is uncertain."
+        message = f"{total:,} rows are few: the learned graph, and all that rests on it, is uncertain."
         findings.append(Finding("few-rows", "warning", message, "", count=total))
     return findings
 
@@ -219,7 +219,7 @@ def _label_findings(inside: pd.DataFrame, roles: ColumnRoles, test: pd.DataFrame
     tables = [inside] if test is None or name not in test.columns else [inside, test]
     missing = sum(int(table[name].isna().sum()) for table in tables)
     if missing:
-        message = f"The label column '{name}' has {missing} missing {_cells(missing)}."
+        message = f"The label column '{name}' has {missing:,} missing {_cells(missing)}."
         findings.append(
             Finding("label-missing", "error", message, "Fill these cells, or drop their rows.", name, missing)
         )
@@ -302,11 +302,11 @@ def _duplicates(inside: pd.DataFrame, roles: ColumnRoles) -> list[Finding]:
         return []
     if _repeated(inside, columns, by_chance=True) >= _COINCIDENCE * count:
         message = (
-            f"{count} of {len(inside)} rows are like an earlier one in every column that is used. With so few "
+            f"{count:,} of {len(inside):,} rows are like an earlier one in every column that is used. With so few "
             "different values that is to be expected: they are different people."
         )
         return [Finding("duplicates", "info", message, count=count)]
-    message = f"{count} of {len(inside)} rows repeat an earlier one in every column that is used."
+    message = f"{count:,} of {len(inside):,} rows repeat an earlier one in every column that is used."
     remedy = "Remove them if they are the same people twice."
     return [Finding("duplicates", "info" if count < 0.05 * len(inside) else "warning", message, remedy, count=count)]
 

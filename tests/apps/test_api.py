@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -12,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 from starlette.types import Message
 
@@ -223,7 +225,7 @@ def test_no_place_on_the_server_is_told(
 
 
 def _raising(error: Exception) -> Any:
-    def raises(*_: object) -> None:
+    def raises(*_: object, **__: object) -> None:
         raise error
 
     return raises
@@ -241,6 +243,30 @@ def test_what_nobody_foresaw_says_no_more_than_its_id(
     assert "PLANTED" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (sa.exc.OperationalError("select PLANTED", {}, Exception("PLANTED")), "The database of the audits does not"),
+        (OSError(errno.ENOSPC, "PLANTED"), "The server's disk is full."),
+    ],
+)
+@pytest.mark.parametrize("where", [(files, "export_audit"), (Store, "viewer_of")])
+def test_an_outage_is_no_fault_of_the_request(
+    error: Exception,
+    words: str,
+    where: tuple[Any, str],
+    owner: TestClient,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(*where, _raising(error))
+    answer = owner.get(f"audits/{world.done}/export")
+    assert (answer.status_code, answer.json()["code"]) == (503, "not-now")
+    assert int(answer.headers["retry-after"]) > 0
+    assert answer.json()["message"].startswith(words)
+    assert "PLANTED" not in answer.text
+
+
 def test_unknown_addresses_and_methods_answer_in_the_same_shape(owner: TestClient) -> None:
     missing, wrong = owner.get("nothing"), owner.put("audits")
     assert (missing.status_code, missing.json()["code"]) == (404, "not-found")
@@ -248,6 +274,7 @@ def test_unknown_addresses_and_methods_answer_in_the_same_shape(owner: TestClien
         405,
         {"code": "no-such-method", "message": "PUT is not for this.", "request": wrong.headers["x-request-id"]},
     )
+    assert wrong.headers["allow"] == "GET, POST"
 
 
 def test_a_slip_of_the_pen_in_a_bound_is_no_gate_that_passes(owner: TestClient, world: World) -> None:

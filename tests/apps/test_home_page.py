@@ -30,6 +30,7 @@ def test_home_with_nothing_yet(home: Path) -> None:
     assert "None yet" in said(app)
     labels = {button.label for button in app.button}
     assert labels >= {"See the demo", "Run it live", "Try the sample table", "Audit my own table"}
+    assert "Nothing leaves this computer." in said(app)
 
 
 def test_home_shows_what_the_recorded_demo_found(home: Path) -> None:
@@ -69,7 +70,7 @@ def test_home_lists_audits(done: tuple[str, str]) -> None:
     app = visit()
     shown = said(app)
     links = [link.proto.label for link in app.get("page_link")]
-    assert links.index("**Without labels**") < links.index("**With labels**")  # the newest first
+    assert links.index("**Without labels** →") < links.index("**With labels** →")  # the newest first
     with Store(home_folder()) as store:
         for record in store.find():
             assert len(card_lines(record)) == 2

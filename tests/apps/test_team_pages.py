@@ -53,6 +53,13 @@ def make_token(app: AppTest, label: str) -> str:
     return app.code[0].value
 
 
+def test_whoever_is_elsewhere_does_not_read_that_nothing_leaves_their_computer(home: Path, team: Team) -> None:
+    team.becomes("ADA")
+    app = enter()
+    assert "Nothing leaves this server." in said(app)
+    assert "It stays on this server" in said(turn_to(app, "1_Data.py"))
+
+
 def test_the_account_says_who_somebody_is_and_what_they_have(planted: Planted, team: Team) -> None:
     team.becomes("ADA", "auditing", "leads")
     app = turn_to(enter(), "Account.py")

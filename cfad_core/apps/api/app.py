@@ -44,7 +44,7 @@ def create_api(services: Services) -> FastAPI:
         telemetry=_NOTHING_SENT,
         middleware=[Middleware(Door, services=services)],
         dependencies=[Depends(_BEARER), Depends(_only_known)],
-        responses=documented(401, 422, 500),
+        responses=documented(401, 422, 500, 503),
     )
     app.state.services = services
     answer_problems(app)

@@ -12,12 +12,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path, get_route_path
 
 import cfad_core
 from cfad_core.apps.api.services import services_of
 from cfad_core.core.errors import CfadError, InvalidArtifactError, InvalidConfigError, InvalidDataError
 from cfad_core.runs.access import NotAllowedError
 from cfad_core.runs.allowance import LimitReachedError
+from cfad_core.runs.outages import Outage, outage
 
 REQUEST_ID = "x-request-id"
 _MOST_LINES = 20  # of what is wrong with a request
@@ -34,9 +36,15 @@ _CODES: Mapping[int, tuple[str, str]] = {
     422: ("invalid-data", "The table, or what is said of it, cannot be used."),
     429: ("limit-reached", "Its owner has as much as one person may have."),
     500: ("broken", "Something went wrong that nobody foresaw; the server's log has it, with the id of the request."),
+    503: ("not-now", "The store of audits cannot be used just now: its database is away, or a disk is full."),
 }
 _DAMAGED = "What is stored of this is missing or damaged. Ask whoever runs the server."
 _BROKEN = "Something went wrong on the server. Give whoever runs it the id of this request: its log says where."
+_OUTAGES: Mapping[Outage, str] = {
+    "away": "The database of the audits does not answer. Nothing was changed; try again in a moment.",
+    "full": "The server's disk is full. Nothing was changed; whoever runs it has to make room.",
+}
+_AGAIN = "10"  # seconds until it makes sense to ask again
 
 
 class ConflictError(CfadError):
@@ -123,9 +131,21 @@ def _of_the_protocol(request: Request, error: Exception) -> Response:
         404: "There is no such address; /api/v1/openapi.json lists all.",
         405: f"{request.method} is not for this.",
     }
-    return problem(error.status_code, words.get(error.status_code, error.detail), _id(request), error.headers)
+    headers = dict(error.headers or {}) | ({"Allow": _methods(request)} if error.status_code == 405 else {})
+    return problem(error.status_code, words.get(error.status_code, error.detail), _id(request), headers)
 
 
-def _unforeseen(request: Request, _: Exception) -> Response:
+def _methods(request: Request) -> str:
+    """All that are for an address: each is a route of its own, and the error knows one of them only."""
+    path, known = get_route_path(request.scope), request.app.openapi()["paths"]
+    found = {
+        method.upper() for place, of_one in known.items() if compile_path(place)[0].match(path) for method in of_one
+    }
+    return ", ".join(sorted(found))
+
+
+def _unforeseen(request: Request, error: Exception) -> Response:
     """Where it arose is in the log; what it says may quote a cell."""
+    if reason := outage(error):
+        return problem(503, _OUTAGES[reason], _id(request), {"Retry-After": _AGAIN})
     return problem(500, _BROKEN, _id(request))

@@ -74,9 +74,13 @@ def choose_order(
         height=min(_TALLEST, 38 + 35 * len(rows)),
         disabled=["column"],
         key=f"{key}-came",
+        placeholder="not ordered",
         column_config={
             "came": st.column_config.NumberColumn(
-                min_value=1, step=1, help="1: first; only the order counts. Empty: not ordered."
+                "place in time",
+                min_value=1,
+                step=1,
+                help="1: first; only the order counts. Empty: not ordered.",
             )
         },
     )

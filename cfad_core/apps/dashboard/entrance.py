@@ -7,21 +7,20 @@ from typing import NoReturn
 import streamlit as st
 
 from cfad_core.apps.dashboard.services import program_store, store
-from cfad_core.apps.dashboard.visitor import SignedOutError, visitor
+from cfad_core.apps.dashboard.visitor import SignedOutError, listens_on, visitor
 from cfad_core.apps.server.binding import check_address
 from cfad_core.apps.server.sign_in import SignIn, SignInError
 from cfad_core.core.errors import CfadError
 from cfad_core.core.markdown import as_text
 from cfad_core.runs.access import ROLES
 
-_ANY = "0.0.0.0"  # noqa: S104 - what Streamlit listens on where nothing is said
 _ARRIVED = "arrived"  # in the session: who it was written down for
 
 
 def enter() -> None:
     """Let in who may; whoever may not reads why, and what to do, and the page ends."""
     try:
-        check_address(st.get_option("server.address") or _ANY, SignIn.from_environment())
+        check_address(listens_on(), SignIn.from_environment())
         viewer = visitor()
     except SignedOutError as error:
         _sign_in(str(error))

@@ -8,6 +8,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.services import store, workers
 from cfad_core.apps.dashboard.state import Draft
+from cfad_core.apps.dashboard.visitor import here
 from cfad_core.audit.estimate import Size, expected_seconds, size_of
 from cfad_core.core.config import AuditConfig
 from cfad_core.core.formats import counted
@@ -18,12 +19,12 @@ from cfad_core.runs.lanes import Waiting, is_short
 
 
 def show_estimate(now: Draft, config: AuditConfig) -> None:
-    """How long it takes on this computer; and where others wait or run, when it would start and be done."""
+    """How long it takes here; and where others wait or run, when it would start and be done."""
     assert now.roles is not None
     size = _size(now.key, repr(now.roles), config.test_share, now.tables, now.roles, config)
     knows_truth = now.tables.test_counterfactual is not None
     words = estimate(store(), size, config, knows_truth=knows_truth).words
-    st.markdown(f"Takes **{words}** on this computer." + _queue_words(size, config, now, knows_truth=knows_truth))
+    st.markdown(f"Takes **{words}** on {here()}." + _queue_words(size, config, now, knows_truth=knows_truth))
     st.caption("Learned from audits that were done here; it takes longer while the computer is busy with other things.")
 
 

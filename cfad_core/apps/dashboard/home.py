@@ -15,6 +15,7 @@ from cfad_core.apps.dashboard.rights import no_making, owner_words, refusals_in_
 from cfad_core.apps.dashboard.site import PRESENT
 from cfad_core.apps.dashboard.state import keep
 from cfad_core.apps.dashboard.tables import verdict_lines
+from cfad_core.apps.dashboard.visitor import here
 from cfad_core.core.formats import duration
 from cfad_core.core.markdown import as_text
 from cfad_core.runs.model import AuditRecord
@@ -28,7 +29,7 @@ class Door:
 
     Attributes
     ----------
-    words : what is behind it
+    words : what is behind it; ``{here}`` stands for what the program runs on
     ways : what its buttons say, and what they do
     """
 
@@ -77,7 +78,7 @@ DOORS = (
     ),
     Door(
         "Audit your own.",
-        "CSV, TSV, Parquet or Excel, or a detector that you have. Nothing leaves this computer.",
+        "CSV, TSV, Parquet or Excel, or a detector that you have. Nothing leaves {here}.",
         (("Audit my own table", bring_table),),
     ),
 )
@@ -91,7 +92,7 @@ def show_doors() -> None:
         if not ways:
             continue
         with st.container(border=True, key=f"door-{k}", gap="xsmall"):
-            st.markdown(f"**{door.title}** {door.words}")
+            st.markdown(f"**{door.title}** {door.words.format(here=here())}")
             with st.container(horizontal=True):
                 pressed = [way for label, way in ways if _button(label, way)]
             with refusals_in_words():
@@ -112,7 +113,7 @@ def show_latest(records: Sequence[AuditRecord]) -> None:
         for place, record in zip(st.columns(_IN_A_ROW), row, strict=False):
             with place.container(border=True, height="stretch"):
                 page = frame.FINDINGS if record.status == "done" else frame.TRAIN
-                st.page_link(page, label=f"**{as_text(record.name, 60)}**", query_params={"audit": record.id})
+                st.page_link(page, label=f"**{as_text(record.name, 60)}** →", query_params={"audit": record.id})
                 for line in card_lines(record):
                     st.markdown(line)
                 st.caption(_made(record))

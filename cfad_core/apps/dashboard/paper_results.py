@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -11,6 +13,7 @@ from cfad_core.core.errors import InvalidArtifactError
 from cfad_core.core.formats import duration
 from cfad_core.core.markdown import as_text
 from cfad_core.evaluation.outcomes import PAPER_QUANTILES
+from cfad_core.figures.words import Figure
 from cfad_core.paper.comparison import called, domination_notes, standing_along
 from cfad_core.paper.judges import ADDITIVE, JUDGES, TRUTH
 from cfad_core.paper.methods import label_of
@@ -31,6 +34,14 @@ from cfad_core.paper.report import (
 
 STORED = ASSETS / "paper_benchmark.json"
 _OF_SOURCE = {"synthetic people": "synthetic", "Adult": "adult", "COMPAS": "compas"}
+_PICTURES: dict[str, Callable[..., Figure]] = {
+    "tradeoff": tradeoff,
+    "adjacency": adjacency,
+    "generation": generation,
+    "sensitivity": sensitivity_picture,
+    "graph": learned_graph,
+    "densities": densities,
+}
 _WORLDS = {
     "synthetic": "Chosen worlds: those in which an oracle that is given the true graph gets near the true twins, about "
     "one in seven. That flatters methods that learn a causal model: look at all worlds, too.",
@@ -45,6 +56,13 @@ def stored() -> Reproduction:
     return Reproduction.load(STORED)
 
 
+@st.cache_resource(show_spinner=False)
+def _picture(name: str, of: tuple[str, ...]) -> Figure:
+    """A figure of the stored run, drawn once: by its name among ``_PICTURES``, and what it is of."""
+    return _PICTURES[name](stored(), *of)
+
+
+@st.fragment
 def show_paper_results(source: str) -> None:
     """Ours and the paper's numbers on its data sets, and its figures; first that of the audit's source."""
     try:
@@ -64,9 +82,9 @@ def show_paper_results(source: str) -> None:
     _table(found, dataset)
     _tradeoff(found, dataset)
     if JUDGED[dataset] == TRUTH:
-        _synthetic_only(found, dataset)
+        _synthetic_only(dataset)
     else:
-        _real_only(found, dataset)
+        _real_only(dataset)
 
 
 def _tradeoff(found: Reproduction, dataset: str) -> None:
@@ -80,7 +98,7 @@ def _tradeoff(found: Reproduction, dataset: str) -> None:
         key=f"paper-judge-{dataset}",
     )
     show_chart(
-        tradeoff(found, dataset, judge),
+        _picture("tradeoff", (dataset, judge or JUDGED[dataset])),
         "paper-tradeoff",
         "How often outcomes change against how well anomalies are recognised, and the paper's points.",
     )
@@ -118,14 +136,16 @@ def _table(found: Reproduction, dataset: str) -> None:
         )
 
 
-def _real_only(found: Reproduction, dataset: str) -> None:
+def _real_only(dataset: str) -> None:
     graph, spread = st.columns(2, gap="large")
     with graph:
-        show_chart(learned_graph(found, dataset), "paper-graph", "The learned causal graph.")
+        show_chart(_picture("graph", (dataset,)), "paper-graph", "The learned causal graph.")
         st.caption("The learned causal graph (seed 0).")
     with spread:
         show_chart(
-            densities(found, dataset), "paper-densities", "How scores are spread in each group, and among its twins."
+            _picture("densities", (dataset,)),
+            "paper-densities",
+            "How scores are spread in each group, and among its twins.",
         )
         st.caption("Scores of each group and, dashed, of its twins (seed 0): AE against CFAD.")
 
@@ -136,12 +156,14 @@ def _original(found: Reproduction, dataset: str, method: str) -> str:
     return ", ".join(f"{mean:.3f}" for mean in means)
 
 
-def _synthetic_only(found: Reproduction, dataset: str) -> None:
-    show_chart(adjacency(found, dataset), "paper-adjacency", "The edges of the true graph and of the learned one.")
+def _synthetic_only(dataset: str) -> None:
+    show_chart(
+        _picture("adjacency", (dataset,)), "paper-adjacency", "The edges of the true graph and of the learned one."
+    )
     st.caption("The true graph and the learned one (seed 0); what only one of them has is marked.")
     if dataset != "synthetic":
         return  # the other experiments are on the chosen worlds
-    show_chart(generation(found), "paper-generation", "How far generated rows are from the true ones.")
+    show_chart(_picture("generation", ()), "paper-generation", "How far generated rows are from the true ones.")
     st.caption(
         "How far generated rows are from the true ones. Factual: what the equations expect, without a person's noise, "
         "so even the truth is not at 0. Counterfactual: twins, by abduction, action, prediction."
@@ -149,7 +171,7 @@ def _synthetic_only(found: Reproduction, dataset: str) -> None:
     for place, setting in zip(st.columns(2, gap="large"), SETTING_NAMES, strict=True):
         with place:
             show_chart(
-                sensitivity_picture(found, setting),
+                _picture("sensitivity", (setting,)),
                 f"paper-{setting}",
                 f"What another value of the {SETTING_NAMES[setting]} does.",
             )

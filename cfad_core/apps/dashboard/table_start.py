@@ -8,6 +8,7 @@ import streamlit as st
 
 from cfad_core.apps.dashboard.state import Draft
 from cfad_core.apps.dashboard.table_findings import with_tables
+from cfad_core.apps.dashboard.visitor import here
 from cfad_core.core.errors import InvalidDataError
 from cfad_core.core.markdown import as_text
 from cfad_core.data.readers import distinct_names
@@ -34,7 +35,7 @@ def show_what_to_bring() -> None:
             "missing line of names. An Excel file opens at its largest sheet. Cells may be missing."
         )
     with private.container(border=True, height="stretch"):
-        st.markdown("**It stays on this computer**")
+        st.markdown(f"**It stays on {here()}**")
         st.markdown(
             "The table is read and kept by the program that shows this page, and sent nowhere else. Nothing is loaded "
             "from the internet, but for public data sets that you pick."

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from cfad_core.apps.server.binding import is_local
 from cfad_core.apps.server.sign_in import SignIn
 from cfad_core.core.errors import CfadError
 from cfad_core.runs.access import OPERATOR, Viewer
@@ -16,6 +17,7 @@ from cfad_core.runs.access import OPERATOR, Viewer
 Made = TypeVar("Made")
 
 _REQUEST_ID = "X-Request-Id"
+_ANY = "0.0.0.0"  # noqa: S104 - what Streamlit listens on where nothing is said
 _later: ContextVar[Viewer | None] = ContextVar("later", default=None)  # for whom something is made after the page's run
 _guarded = False  # whether all requests of this process pass through the server's guard
 
@@ -32,6 +34,17 @@ def guarded(*, is_guarded: bool) -> None:
     """Say that every request passes through the guard of ``apps.server``: what headers say of people is true then."""
     global _guarded
     _guarded = is_guarded
+
+
+def here() -> str:
+    """What this program runs on, in words that are also true for somebody who looks from elsewhere."""
+    is_alone = not SignIn.from_environment().is_team and is_local(listens_on())
+    return "this computer" if is_alone else "this server"
+
+
+def listens_on() -> str:
+    """The address that the program listens on."""
+    return st.get_option("server.address") or _ANY
 
 
 def visitor() -> Viewer:
