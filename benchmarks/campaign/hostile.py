@@ -143,6 +143,9 @@ def _work(server: Server, doors: Doors, work: Work, seed: int, seen: Seen) -> No
         began = time.monotonic()
         visitor, used = sessions.pop(file.door, (None, 0))
         try:
+            if visitor is not None and not _has(visitor, file.door):  # a page that a browser never gets to: it said why
+                visitor.close()
+                visitor = None
             visitor = visitor or _arrive(server, doors, file.door)
             became = _bring(visitor, file)
         except HungError as error:

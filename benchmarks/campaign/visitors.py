@@ -22,7 +22,7 @@ from tests.apps.browser import ARGUMENTS, HARMLESS, IDLE, WATCH, chromium_path
 
 SEED = 21_200  # chosen before anything was run
 _PATIENCE = 60_000.0  # milliseconds
-_THINKS = (1.0, 4.0)  # seconds between two things that a person does
+_THINKS = (5.0, 15.0)  # seconds between two things that a person does, who reads what is there
 
 # From the moment of a key press until the numbers on the page are others, as the person at the screen has it
 _STOPWATCH = """() => {

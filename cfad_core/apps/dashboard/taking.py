@@ -6,10 +6,13 @@ Every download of every page begins here, so that none can forget the log.
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable
 from typing import Literal
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx, get_script_run_ctx
 
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.visitor import for_visitor
@@ -37,11 +40,19 @@ def offer_file(  # noqa: PLR0913 - what a button says, and what a file is
     audit : the one that it is about; None if it is about none
     key : names the button, which is another one in every run without it
     """
+    mime, whose = _of_its_own(mime), get_script_run_ctx()
+
+    def taken() -> bytes:
+        store().note("downloaded", audit, name)
+        content = make()
+        _keep(content, name, mime, key, whose)
+        return content
+
     st.download_button(
         label,
-        for_visitor(lambda: _taken(make, audit, name)),
+        for_visitor(taken),
         name,
-        _of_its_own(mime),
+        mime,
         key=key,
         width=width,
         disabled=disabled,
@@ -50,10 +61,20 @@ def offer_file(  # noqa: PLR0913 - what a button says, and what a file is
     )
 
 
-def _taken(make: Callable[[], bytes], audit: str | None, name: str) -> bytes:
-    """The content, once the log says that it was taken."""
-    store().note("downloaded", audit, name)
-    return make()
+def _keep(content: bytes, name: str, mime: str, key: str, whose: ScriptRunContext | None) -> None:
+    """Keep a file until the page that offers it runs again, as Streamlit keeps those that are made ahead.
+
+    It removes one that is made when it is asked for as soon as two pages of anybody have run, and where many people
+    look at pages that is before the browser fetches it.
+    """
+    if whose is None or not runtime.exists():
+        return
+    files = runtime.get_instance().media_file_mgr
+    what = {"file_name": name, "is_for_static_download": True}
+    thread = threading.Thread(target=files.add, args=(content, mime, f"taken: {key}"), kwargs=what)
+    add_script_run_ctx(thread, whose)  # the file belongs to the session that this names
+    thread.start()
+    thread.join()
 
 
 def _of_its_own(mime: str) -> str:
