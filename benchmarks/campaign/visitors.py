@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -71,6 +72,7 @@ class Person:
         )
         context.set_default_timeout(_PATIENCE)
         await context.add_init_script(WATCH)
+        await context.add_init_script(f"({_STOPWATCH})()")
         context.on("console", self._console)
         context.on("weberror", lambda error: self.errors.append(f"error on the page: {error.error}"))
         context.on("response", self._response)
@@ -90,11 +92,16 @@ class Person:
         websocket.on("socketerror", lambda said: self.errors.append(f"websocket: {said}"))
         websocket.on("close", lambda _: None if self.closing else self.errors.append("websocket closed"))
 
-    async def go(self, path: str) -> None:
-        """Open an address: its websocket may close for that."""
-        self.closing = True
-        await self.page.goto(f"{self.url}/{path}")
-        self.closing = False
+    async def go(self, title: str) -> None:
+        """Open a page: the first one by a link that somebody sent, others by the sidebar."""
+        named = f"{title} · CFAD"
+        if not self.page.url.startswith(self.url):
+            place = "" if title == "Home" else title
+            await self.page.goto(f"{self.url}/{place}?audit={self.audit}")
+        elif await self.page.title() != named:
+            links = self.page.get_by_test_id("stSidebar").get_by_role("link")
+            await links.filter(has_text=re.compile(rf"^(\d+ · )?{title}$")).click()
+        await self.page.wait_for_function("title => document.title === title", arg=named, polling=50)
         await self.idle()
 
     async def idle(self) -> None:
@@ -123,8 +130,8 @@ class Person:
 
 async def home(person: Person) -> None:
     """Look at the front page, and at an audit's findings from there."""
-    await person.timed("home", person.go(""))
-    await person.timed("findings", person.go(f"Findings?audit={person.audit}"))
+    await person.timed("home", person.go("Home"))
+    await person.timed("findings", person.go("Findings"))
 
 
 async def upload(person: Person) -> None:
@@ -145,10 +152,9 @@ async def upload(person: Person) -> None:
 
 async def threshold(person: Person) -> None:
     """Move the slider."""
-    await person.timed("threshold", person.go(f"Threshold?audit={person.audit}"))
+    await person.timed("threshold", person.go("Threshold"))
     await person.page.get_by_text("Share", exact=True).first.click()
     await person.idle()
-    await person.page.evaluate(_STOPWATCH)
     slider = person.page.get_by_role("slider").first
     for turn in range(20):
         if person.is_over:
@@ -163,7 +169,7 @@ async def threshold(person: Person) -> None:
 
 async def people(person: Person) -> None:
     """Look at one person after the other."""
-    await person.timed("people", person.go(f"Counterfactuals?audit={person.audit}"))
+    await person.timed("people", person.go("Counterfactuals"))
     for _ in range(5):
 
         async def after() -> None:
@@ -175,9 +181,9 @@ async def people(person: Person) -> None:
 
 async def downloads(person: Person) -> None:
     """Take files away."""
-    await person.timed("people", person.go(f"Counterfactuals?audit={person.audit}"))
+    await person.timed("people", person.go("Counterfactuals"))
     await _take(person, "Download this person")
-    await person.timed("saved audits", person.go(f"Report?audit={person.audit}"))
+    await person.timed("report", person.go("Report"))
     await _take(person, "JSON")
 
 
