@@ -28,7 +28,6 @@ from cfad_core.core import errors
 from cfad_core.core.errors import AuditCancelled, CfadError, WorkerDied
 from cfad_core.core.progress import Progress
 
-_BEHIND = 10  # of 20 steps below others
 _GRACE = 1.0  # seconds to stop by oneself
 _LOOK = 0.1  # seconds between two looks at whether to stop
 _REPORTS_A_SECOND = 10.0
@@ -88,17 +87,11 @@ class Child:
     threads : that it computes with; all cores by default
     warm : modules that it imports while it waits
     folder : as in ``run_in_child``
-    behind : whether it computes only while nothing else on this machine wants to: pages answer as fast as without it
     """
 
-    def __init__(
-        self, threads: int | None = None, warm: Sequence[str] = (), folder: Path | None = None, *, behind: bool = False
-    ) -> None:
+    def __init__(self, threads: int | None = None, warm: Sequence[str] = (), folder: Path | None = None) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
         self._process = _start(threads, warm, self._log, folder)
-        if behind and hasattr(os, "setpriority"):
-            with suppress(OSError):  # it has ended already, which whoever gives it a task hears
-                os.setpriority(os.PRIO_PROCESS, self._process.pid, _BEHIND)
         self._listener: threading.Thread | None = None
 
     def __enter__(self) -> Child:

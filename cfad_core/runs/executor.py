@@ -201,11 +201,11 @@ class Executor:
 
     def _spare(self) -> Child | None:
         """A process that has imported what takes long, for the next audit."""
-        return None if self._closed.is_set() else Child(self.threads, warm=_WARM, behind=True)
+        return None if self._closed.is_set() else Child(self.threads, warm=_WARM)
 
     def _run(self, record: AuditRecord, spare: Child | None) -> None:
         if spare is None or not spare.is_ready:
-            spare = Child(self.threads, behind=True)
+            spare = Child(self.threads)
         work_on(self.store, record, spare)
 
     @contextmanager

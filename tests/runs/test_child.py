@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import queue
 import subprocess
 import sys
@@ -30,13 +29,6 @@ def test_a_result_comes_back_and_reports_on_the_way() -> None:
     assert found == {"sum": 5, "threads": "1"}
     assert recorder.heard[0] == ("adding", 1, 3, {"loss": 1.0})
     assert recorder.heard[-1] == ("adding", 3, 3, {"loss": 1.0 / 3.0})
-
-
-@pytest.mark.skipif(not hasattr(os, "getpriority"), reason="this system knows no priorities")
-def test_whoever_looks_at_pages_comes_first() -> None:
-    with child.Child() as one, child.Child(behind=True) as other:
-        first, second = (os.getpriority(os.PRIO_PROCESS, each._process.pid) for each in (one, other))
-    assert first < second
 
 
 def test_reports_do_not_flood(monkeypatch: pytest.MonkeyPatch) -> None:
