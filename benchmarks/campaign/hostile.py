@@ -100,6 +100,7 @@ def run(scratch: Path, size: int = 10_000, seed: int = SEED, sessions: int = 2, 
         over.set()
         watcher.join()
         alive = server.is_alive and _still_works(server)
+        spent = server.running.cpu_times() if alive else None
         left = _left(home)
     return {
         "part": "hostile",
@@ -116,6 +117,11 @@ def run(scratch: Path, size: int = 10_000, seed: int = SEED, sessions: int = 2, 
         "outside connections": _outside(trace) if prefix else None,
         "connections were counted by": "strace of the server and all its processes" if prefix else "nobody",
         "server alive": alive,
+        "processor seconds": spent
+        and {
+            "server": round(spent.user + spent.system),
+            "its processes that have ended": round(spent.children_user + spent.children_system),
+        },
         "server, MB": {"first": seen.server_mb[:1], "last": seen.server_mb[-1:], "most": max(seen.server_mb or [0.0])},
         "readers at most, MB": seen.reader_mb,
         "files left among uploads": left,

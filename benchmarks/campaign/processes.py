@@ -136,7 +136,7 @@ class Server:
         """The process of the server itself, also below a prefix."""
         assert self.process is not None
         top = psutil.Process(self.process.pid)
-        return top if role(top) == "server" else next(one for one in top.children() if role(one) == "server")
+        return next(one for one in top.children() if role(one) == "server") if self.prefix else top
 
     @property
     def is_alive(self) -> bool:
