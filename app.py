@@ -10,6 +10,7 @@ from cfad_core.apps.dashboard.demo import show_miniature
 from cfad_core.apps.dashboard.home import show_doors, show_latest
 from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.tour import offer_tour
+from cfad_core.apps.dashboard.visitor import here
 
 frame.open_page("Home")
 st.title("Would the detector have flagged the same person, had they belonged to the other group?", anchor=False)
@@ -31,5 +32,5 @@ if latest:
     show_latest(latest)
     st.page_link(frame.SAVED, label="All saved audits")
 else:
-    st.caption("None yet. What you audit is kept on this computer. This is how each person is looked at:")
+    st.caption(f"None yet. What you audit is kept on {here()}. This is how each person is looked at:")
     st.image(HOW, width=560, alt=HOW_WORDS)

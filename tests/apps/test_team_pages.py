@@ -57,6 +57,7 @@ def test_whoever_is_elsewhere_does_not_read_that_nothing_leaves_their_computer(h
     team.becomes("ADA")
     app = enter()
     assert "Nothing leaves this server." in said(app)
+    assert "this computer" not in said(app)
     assert "It stays on this server" in said(turn_to(app, "1_Data.py"))
 
 
