@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -20,7 +21,7 @@ SESSION = "somebody"
 
 def test_a_file_stays_until_its_page_runs_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = MemoryMediaFileStorage("/media")
-    files, offered = MediaFileManager(storage), {}
+    files, offered = MediaFileManager(storage), dict[str, Any]()
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
     monkeypatch.setattr(taking, "get_script_run_ctx", lambda: SimpleNamespace(session_id=SESSION))

@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-from starlette.routing import compile_path, get_route_path
+from starlette.routing import compile_path
 
 import cfad_core
 from cfad_core.apps.api.services import services_of
@@ -137,7 +137,8 @@ def _of_the_protocol(request: Request, error: Exception) -> Response:
 
 def _methods(request: Request) -> str:
     """All that are for an address: each is a route of its own, and the error knows one of them only."""
-    path, known = get_route_path(request.scope), request.app.openapi()["paths"]
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    known = request.app.openapi()["paths"]
     found = {
         method.upper() for place, of_one in known.items() if compile_path(place)[0].match(path) for method in of_one
     }
