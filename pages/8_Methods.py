@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from cfad_core.apps.dashboard import frame
-from cfad_core.apps.dashboard.charts import TRADEOFF, show_chart
+from cfad_core.apps.dashboard.charts import show_chart
 from cfad_core.apps.dashboard.comparison import (
     any_waits,
     missing,
@@ -21,13 +21,12 @@ from cfad_core.apps.dashboard.method_choice import choose_ranks, explain_methods
 from cfad_core.apps.dashboard.paper_results import show_paper_results
 from cfad_core.apps.dashboard.progress import run_with_seeds
 from cfad_core.apps.dashboard.rights import no_making, press, refusals_in_words
-from cfad_core.apps.dashboard.tables import improvement_lines, show_metrics
+from cfad_core.apps.dashboard.ticked_methods import ticked_methods
 from cfad_core.apps.dashboard.views import choose_view, compared_by
-from cfad_core.audit.drawing import tradeoff
 from cfad_core.audit.result import AuditResult
 from cfad_core.core.markdown import as_text
-from cfad_core.detectors.registry import METHODS, look_of, plain_methods
-from cfad_core.figures import comparison_figure, sensitivity_figure, tradeoff_figure
+from cfad_core.detectors.registry import METHODS, plain_methods
+from cfad_core.figures import comparison_figure, sensitivity_figure
 from cfad_core.paper.report import SETTING_NAMES
 from cfad_core.runs.model import AuditRecord
 
@@ -37,27 +36,6 @@ def this_audit(record: AuditRecord, result: AuditResult) -> None:
     st.caption("Methods to show. Those that this audit did not run can be added below.")
     ticked_methods(record, result, choose_view(record, result))
     more_methods(record, result)
-
-
-@st.fragment  # a tick runs nothing else on this page
-def ticked_methods(record: AuditRecord, result: AuditResult, seen: AuditResult) -> None:
-    """What they came to, side by side."""
-    ticked = tick_methods(list(result.scores), result.scores, lambda method: f"show-{record.id}-{method}")
-    if not ticked:
-        st.info("Tick a method.")
-    else:
-        show_metrics(seen, ticked)
-        st.caption(
-            f"{seen.judged_people:,} people judged, threshold: {as_text(result.threshold_rule)}; "
-            "the best of each column is bold."
-        )
-        if differences := improvement_lines(seen, ticked):
-            st.markdown("\n".join(f"- {as_text(line, 400)}" for line in differences))
-        with_labels = result.people.is_anomaly is not None
-        lines = {look_of(m): tradeoff(seen.report(m), with_labels=with_labels) for m in ticked}
-        show_chart(tradeoff_figure(lines, with_labels=with_labels), "methods-tradeoff", TRADEOFF)
-        better = "Left and up is better." if with_labels else "At the same share flagged, further left is fairer."
-        st.caption(f"Each point is a threshold; marks: the paper's. {better} Those that flag too many are left out.")
 
 
 def more_methods(record: AuditRecord, result: AuditResult) -> None:

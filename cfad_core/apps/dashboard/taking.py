@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable
+from copy import copy
 from typing import Literal
 
 import streamlit as st
@@ -18,6 +19,7 @@ from cfad_core.apps.dashboard.services import store
 from cfad_core.apps.dashboard.visitor import for_visitor
 
 _SECRET = 16  # random bytes in the address of a file
+_KEPT = 20.0  # seconds that a browser has to fetch a file
 
 
 def offer_file(  # noqa: PLR0913 - what a button says, and what a file is
@@ -45,7 +47,7 @@ def offer_file(  # noqa: PLR0913 - what a button says, and what a file is
     def taken() -> bytes:
         store().note("downloaded", audit, name)
         content = make()
-        _keep(content, name, mime, key, whose)
+        _keep(content, name, mime, whose)
         return content
 
     st.download_button(
@@ -61,20 +63,30 @@ def offer_file(  # noqa: PLR0913 - what a button says, and what a file is
     )
 
 
-def _keep(content: bytes, name: str, mime: str, key: str, whose: ScriptRunContext | None) -> None:
-    """Keep a file until the page that offers it runs again, as Streamlit keeps those that are made ahead.
+def _keep(content: bytes, name: str, mime: str, whose: ScriptRunContext | None) -> None:
+    """Keep a file while a browser fetches it, and no longer.
 
-    It removes one that is made when it is asked for as soon as two pages of anybody have run, and where many people
-    look at pages that is before the browser fetches it.
+    Streamlit removes one that is made when it is asked for as soon as two pages of anybody have run, and where many
+    people look at pages that is before the browser comes for it. So it belongs to a session of its own, which ends.
     """
     if whose is None or not runtime.exists():
         return
-    files = runtime.get_instance().media_file_mgr
+    files, owner = runtime.get_instance().media_file_mgr, copy(whose)
+    owner.session_id = f"taken {secrets.token_hex(_SECRET)}"
     what = {"file_name": name, "is_for_static_download": True}
-    thread = threading.Thread(target=files.add, args=(content, mime, f"taken: {key}"), kwargs=what)
-    add_script_run_ctx(thread, whose)  # the file belongs to the session that this names
+    thread = threading.Thread(target=files.add, args=(content, mime, "taken"), kwargs=what)
+    add_script_run_ctx(thread, owner)  # names whose the file is
     thread.start()
     thread.join()
+
+    def forget() -> None:
+        files.clear_session_refs(owner.session_id)
+        for _ in range(2):  # the first time it is only marked
+            files.remove_orphaned_files()
+
+    end = threading.Timer(_KEPT, forget)
+    end.daemon = True
+    end.start()
 
 
 def _of_its_own(mime: str) -> str:
