@@ -23,6 +23,7 @@ from cfad_core.apps.dashboard.upload_gate import UploadGate
 from cfad_core.apps.dashboard.visitor import guarded
 from cfad_core.apps.server.address import Address, listen
 from cfad_core.apps.server.binding import LOCAL_NAMES, check_address, is_local
+from cfad_core.apps.server.garbage import collecting
 from cfad_core.apps.server.guard import Guard
 from cfad_core.apps.server.logs import event, write_json_lines
 from cfad_core.apps.server.measures import Measures
@@ -71,7 +72,8 @@ def create_app(sign_in: SignIn) -> st.App:
             store.settle_roles(sign_in.role_of)  # the settings may have changed, and tokens do what people may
         guarded(is_guarded=True)
         try:
-            yield
+            with collecting():
+                yield
         finally:
             services.close()
 
