@@ -25,9 +25,7 @@ from tests.apps.browser import Visitor, app, browser  # noqa: E402
 
 QUIET = 0.3  # seconds in which nothing may move; not part of what is reported
 LAST = ("Present",)  # no sidebar leads on
-PAGES = [
-    place.alone or place.title for place in PLACES.values() if place.title not in ("Home", *LAST)
-]  # nobody signs in
+PAGES = [place.alone or place.title for place in PLACES.values() if place.title not in ("Home", *LAST)]
 MAIN = "[data-testid=stMain]"
 PRESSED = {  # by page, what is changed there, and the key
     "Counterfactuals": ("button:has-text('Next →')", "Enter"),

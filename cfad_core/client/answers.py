@@ -90,7 +90,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class GroupNumbers:
-    """A group as it is; None where fewer than ten people would be told about."""
+    """A group as it is; None where a number would be of fewer than ten people."""
 
     name: str
     n: int | None

@@ -41,8 +41,8 @@ _CODES: Mapping[int, tuple[str, str]] = {
 _DAMAGED = "What is stored of this is missing or damaged. Ask whoever runs the server."
 _BROKEN = "Something went wrong on the server. Give whoever runs it the id of this request: its log says where."
 _OUTAGES: Mapping[Outage, str] = {
-    "away": "The database of the audits does not answer. Nothing was changed; try again in a moment.",
-    "full": "The server's disk is full. Nothing was changed; whoever runs it has to make room.",
+    "away": "The database of the audits does not answer. Try again in a moment; see first what has become of a change.",
+    "full": "The server's disk is full. Ask whoever runs it to make room; see then what has become of a change.",
 }
 _AGAIN = "10"  # seconds until it makes sense to ask again
 

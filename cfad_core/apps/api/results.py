@@ -60,7 +60,7 @@ class Results(BaseModel):
 
 
 class GroupNumbers(BaseModel):
-    """A group as it is, without any twin; null where fewer than ten people would be told about."""
+    """A group as it is, without any twin; null where a number would be of fewer than ten people."""
 
     name: str
     n: int | None
